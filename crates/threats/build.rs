@@ -1,4 +1,4 @@
-//! Prepares what comes with the crate, so that a program starts without doing it: patterns become JSON, examples terms
+//! Preprocesses the data of the crate at build time, so that programs start fast: patterns become JSON, examples terms
 //! and vectors.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -146,7 +146,7 @@ fn examples(root: &Path, patterns: &[(String, Pattern)]) -> io::Result<String> {
     ))
 }
 
-/// Numbers terms as they come.
+/// Numbers terms in the order of their occurrence.
 #[derive(Default)]
 struct Vocabulary {
     keys: Vec<String>,
@@ -154,7 +154,7 @@ struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Counts the terms of a text, in the order of their numbers, and returns what it means.
+    /// Counts the terms of a text, sorted by number, and returns its meaning.
     fn read(&mut self, text: &str) -> (Vec<(u32, u8)>, meaning::Meaning) {
         let terms = terms::terms(text, &text::words(text).words);
         let meaning = meaning::of(terms.iter().map(|term| term.key.as_str()));
@@ -171,7 +171,7 @@ impl Vocabulary {
     }
 }
 
-/// Cuts a line at its commas, except those in backticks.
+/// Splits a line at its commas, except those in backticks.
 fn expressions(line: &str) -> Vec<&str> {
     let mut is_code = false;
     let parts = line.split(move |character| {

@@ -1,5 +1,5 @@
-//! What all pages look alike by: colours in light and dark, type, and the marks of states. The page of `duvet report` and the web
-//! application are of one family, so this is said once.
+//! The common style of all pages: colours in light and dark, typography, and the marks of states. The page of `duvet report` and
+//! the web application share it.
 
 /// Colours and fonts, as custom properties.
 pub const TOKENS: &str = include_str!("tokens.css");

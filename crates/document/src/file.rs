@@ -1,13 +1,13 @@
-//! A specification as one file, which needs nothing else: no script, no network, no server.
+//! A specification as one self-contained file: no script, no network, no server.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::markdown::{Markdown, Surroundings};
 
-/// What a browser lets such a file do: show itself in its own style.
+/// The content security policy of such a file: it may only use its own style.
 pub const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// A file that is written from top to bottom: its start, any number of projects, its end.
+/// A file that is written sequentially: its start, any number of projects, its end.
 pub struct File<'a> {
     /// The title of the file.
     pub title: &'a str,
@@ -40,29 +40,29 @@ impl File<'_> {
     }
 }
 
-/// How many there are of a kind.
+/// The number of entities of a kind.
 pub struct KindCount {
-    /// What several of them are called.
+    /// The plural name of the kind.
     pub kind: &'static str,
-    /// How many there are.
+    /// The total.
     pub total: i64,
-    /// How many have each status.
+    /// The number with each status.
     pub statuses: Vec<(String, i64)>,
 }
 
 /// The title page of a project or an epic.
 pub struct FrontMatter<'a> {
-    /// What it is called.
+    /// The title.
     pub title: &'a str,
-    /// The name of the project, where the title is an epic's.
+    /// The name of the project, if the title is an epic's.
     pub project: Option<&'a str>,
-    /// What it is about, in Markdown.
+    /// A description, in Markdown.
     pub description: Option<&'a str>,
     /// The date of the last change, such as `2026-11-17`.
     pub date: &'a str,
-    /// How many there are of each kind.
+    /// The number of entities of each kind.
     pub counts: Vec<KindCount>,
-    /// Where a reference leads.
+    /// The target of a reference.
     pub link: &'a dyn Fn(&str) -> Option<String>,
 }
 
@@ -91,7 +91,7 @@ impl FrontMatter<'_> {
         format!("{}\n<nav class=\"outline\" aria-label=\"Contents\"><h2>Contents</h2>\n", page.into_string())
     }
 
-    /// What comes between the outline and the sections.
+    /// The HTML between the outline and the sections.
     pub fn after_outline(&self) -> &'static str {
         "</nav>\n"
     }
@@ -99,17 +99,17 @@ impl FrontMatter<'_> {
 
 /// A link between two requirements.
 pub struct LinkRow<'a> {
-    /// Where it starts.
+    /// The reference of the source.
     pub source: &'a str,
-    /// What it is called.
+    /// The type of the link.
     pub type_name: &'a str,
-    /// Where it leads.
+    /// The reference of the target.
     pub target: &'a str,
-    /// Whether the target has changed since somebody looked.
+    /// Whether the target has changed since the link was confirmed.
     pub is_suspect: bool,
 }
 
-/// What comes before the rows of the table of links.
+/// The HTML before the rows of the table of links.
 pub fn links_start() -> String {
     let head = html! { thead { tr { th scope="col" { "From" } th scope="col" { "Link" } th scope="col" { "To" } th scope="col" { "State" } } } };
     format!("<section class=\"links\"><h2>Links</h2><table>{}<tbody>\n", head.into_string())
@@ -131,7 +131,7 @@ pub fn links_row(row: &LinkRow<'_>, link: &dyn Fn(&str) -> Option<String>) -> Ma
     }
 }
 
-/// What comes after the rows of the table of links.
+/// The HTML after the rows of the table of links.
 pub fn links_end() -> &'static str {
     "</tbody></table></section>\n"
 }

@@ -1,7 +1,7 @@
-//! Requirements as a specification that people read from top to bottom: its numbers, its HTML, and Markdown that can do nothing.
+//! Requirements as a specification that people read from top to bottom: its numbers, its HTML, and sanitized Markdown.
 //!
-//! A page of the web application and an exported file are made by the same templates. Everything here is a function from texts to
-//! HTML: whoever calls it has read the requirements, and says where a reference leads.
+//! A page of the web application and an exported file use the same templates. Everything here is a function from texts to
+//! HTML; the caller reads the requirements and resolves references.
 
 mod file;
 mod markdown;
@@ -13,5 +13,5 @@ pub use self::markdown::{Markdown, Surroundings};
 pub use self::node::{Node, NodeKind, NodeState, Numbering, SectionNumber};
 pub use self::template::{Look, body, outline_row};
 
-/// The style of a specification, wherever it stands. It needs the tokens and the states of the crate `design`.
+/// The style of a specification, on a page and in a file. It needs the tokens and the states of the crate `design`.
 pub const STYLE: &str = include_str!("specification.css");

@@ -1,5 +1,5 @@
-//! What people wrote, as HTML that can do nothing. Raw HTML stays text, images become links, and what is left goes through a sanitizer
-//! that knows no scripts, styles or attributes of ours.
+//! Users' Markdown as safe HTML. Raw HTML is shown as text, images become links, and the result goes through a sanitizer
+//! that allows no scripts, styles or attributes of ours.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -8,12 +8,12 @@ use ammonia::UrlRelative;
 use maud::{Markup, PreEscaped};
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
-/// How Markdown is rendered in some place.
+/// How Markdown is rendered in a place.
 #[derive(Clone, Copy)]
 pub struct Markdown<'a> {
-    /// Where a word leads, if it is the reference id of something.
+    /// The link of a word, if it is a reference id.
     pub link: &'a dyn Fn(&str) -> Option<String>,
-    /// The level of the heading that the text stands below: its own headings are deeper. Zero leaves them as they are.
+    /// The level of the heading above the text: headings of the text are deeper. Zero leaves them unchanged.
     pub below: u8,
     /// Where the text is shown.
     pub surroundings: Surroundings,
@@ -50,7 +50,7 @@ impl Markdown<'_> {
         PreEscaped(sanitizer.clean(&written).to_string())
     }
 
-    /// An event without what could do something, and with references as links.
+    /// An event without active content, and with references as links.
     fn plain<'e>(&self, event: Event<'e>, links_references: bool) -> Vec<Event<'e>> {
         match event {
             Event::Html(text) | Event::InlineHtml(text) => vec![Event::Text(text)],
@@ -93,7 +93,7 @@ impl Markdown<'_> {
         events
     }
 
-    /// Where the first reference id of a text is, and where it leads: `REQ-027`, `SHOP-REQ-027`.
+    /// The first reference id of a text, as its start, end and link: `REQ-027`, `SHOP-REQ-027`.
     fn reference(&self, text: &str) -> Option<(usize, usize, String)> {
         let is_part = |character: char| character.is_ascii_alphanumeric() || character == '-';
         let mut start = 0;
@@ -102,7 +102,7 @@ impl Markdown<'_> {
             let word = &text[word_start..];
             let end = word_start + word.find(|character| !is_part(character)).unwrap_or(word.len());
             let is_whole = !text[..word_start].ends_with(is_part);
-            // The last sign of a reference id is a digit, which few words end with.
+            // The last character of a reference id is a digit, with which few words end.
             let may_be = is_whole && text[..end].ends_with(|last: char| last.is_ascii_digit());
             if let Some(address) = may_be.then(|| (self.link)(&text[word_start..end])).flatten() {
                 return Some((word_start, end, address));
@@ -262,7 +262,7 @@ mod tests {
         fn no_text_makes_anything_that_runs(text in "(<|>|\\(|\\)|\\[|\\]|!|`|\\*|_|#|-|\n| |a|on|=|\"|'|javascript:|data:|script|style|hx-get|img|src|href|&|;|\\|){0,60}") {
             let html = PAGE.render(&text).into_string();
             for bad in ["<script", "<style", "<img", "<iframe", " on", " hx-", " style=", " data-", "href=\"javascript:", "href=\"data:"] {
-                // Within text every sign that could open a tag is escaped, so that these stand in tags alone.
+                // Within text every character that could open a tag is escaped, so these occur in tags only.
                 for tag in html.split('<').skip(1).filter_map(|rest| rest.split('>').next()) {
                     let tag = format!("<{}", tag.to_lowercase());
                     prop_assert!(!tag.contains(bad), "{text:?} gives {html}");

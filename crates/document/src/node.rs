@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An epic, a user story, a criterion or a requirement in its place in a specification.
+/// An epic, a user story, a criterion or a requirement at its place in a specification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Node {
     /// The section number, such as `2.1.3`. Acceptance criteria have none.
@@ -13,9 +13,9 @@ pub struct Node {
     pub number: Option<String>,
     /// The reference id, such as `REQ-012`.
     pub reference_id: String,
-    /// What it is.
+    /// The kind.
     pub kind: NodeKind,
-    /// Goes up by one with each change.
+    /// Increases by one with each change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,
     /// The title; acceptance criteria have none.
@@ -24,7 +24,7 @@ pub struct Node {
     /// The status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// What the status means.
+    /// The meaning of the status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<NodeState>,
     /// 1 critical, 2 high, 3 medium, 4 low.
@@ -33,7 +33,7 @@ pub struct Node {
     /// The name of a requirement's type.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub type_name: Option<String>,
-    /// The reference id of the criterion that a requirement serves.
+    /// The reference id of the criterion that a requirement belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acceptance_criteria: Option<String>,
     /// The text, in Markdown.
@@ -45,7 +45,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// A node of which only the name is known, for an outline.
+    /// A node with only a name, for an outline.
     pub fn named(kind: NodeKind, reference_id: &str, title: &str) -> Node {
         Node {
             number: None,
@@ -64,7 +64,7 @@ impl Node {
     }
 }
 
-/// The kinds that a specification has.
+/// The kinds of nodes in a specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -76,14 +76,14 @@ pub enum NodeKind {
     Requirement,
 }
 
-/// What a status means, whatever it is called.
+/// The meaning of a status, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum NodeState {
     /// It has the initial status.
     NotBegun,
-    /// It was begun and has not ended.
+    /// It has begun and not ended.
     InProgress,
     /// It is done.
     Done,
@@ -103,7 +103,7 @@ impl NodeState {
     }
 }
 
-/// A section number: of an epic, of a story in it, of a requirement in that. Zero stands for a level that was not begun.
+/// A section number: of an epic, a story in it, a requirement in that. Zero is a level without a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SectionNumber([i64; 3]);
 
@@ -114,13 +114,13 @@ impl fmt::Display for SectionNumber {
     }
 }
 
-/// Gives numbers to nodes in the order in which they are read. It may begin anywhere.
+/// Numbers nodes in reading order. It can start anywhere.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Numbering(SectionNumber);
 
 impl Numbering {
-    /// The numbering after a place: how many epics were read, how many stories of the last one, and how many requirements of the
-    /// last one of these.
+    /// The numbering after a place: the number of epics read, of stories in the last epic, and of requirements in the
+    /// last story.
     pub fn after(n_epics: i64, n_stories: i64, n_requirements: i64) -> Numbering {
         Numbering(SectionNumber([n_epics, n_stories, n_requirements]))
     }

@@ -1,4 +1,4 @@
-//! The HTML of a specification. Sections stand one after the other rather than in each other, so that a specification of any length can
+//! The HTML of a specification. Sections are siblings rather than nested, so that a specification of any length can
 //! be written while it is read.
 
 use maud::{Markup, html};
@@ -6,14 +6,14 @@ use maud::{Markup, html};
 use crate::markdown::{Markdown, Surroundings};
 use crate::node::{Node, NodeKind};
 
-/// How a specification looks in some place.
+/// How a specification is rendered in a place.
 #[derive(Clone, Copy)]
 pub struct Look<'a> {
-    /// Where a reference leads, if it leads anywhere.
+    /// The link of a reference, if it has one.
     pub link: &'a dyn Fn(&str) -> Option<String>,
-    /// What can be done with a section, where anything can.
+    /// The actions of a section, if any.
     pub actions: Option<&'a dyn Fn(&Node) -> Markup>,
-    /// What stands below the text of a section, where anything does.
+    /// The HTML below the text of a section, if any.
     pub below: Option<&'a dyn Fn(&Node) -> Markup>,
     /// The level of the heading of an epic.
     pub top: u8,
@@ -76,13 +76,13 @@ fn criteria(run: &[Node], look: &Look<'_>) -> Markup {
     }
 }
 
-/// What scripts of a page compare with the versions that they hear of.
+/// The version, for scripts of a page to compare with change notifications.
 fn version(node: &Node, look: &Look<'_>) -> Option<String> {
     let version = node.version.filter(|_| look.surroundings == Surroundings::Page)?;
     Some(format!("{}@{version}", node.reference_id))
 }
 
-/// The text and why it is wanted. In a page, scripts put a form into its place, and passages can be commented on.
+/// The text and the rationale. In a page, scripts replace it by a form, and passages can be commented on.
 fn text(node: &Node, level: u8, look: &Look<'_>) -> Markup {
     let inside = |is_quotable: bool| {
         html! {
@@ -98,7 +98,7 @@ fn text(node: &Node, level: u8, look: &Look<'_>) -> Markup {
     }
 }
 
-/// The status, the type and what it serves, on one line.
+/// The status, the type and the criterion, on one line.
 fn facts(node: &Node, look: &Look<'_>) -> Markup {
     let priority =
         node.priority.and_then(|number| PRIORITIES.get(usize::try_from(number).ok()?.checked_sub(1)?));
@@ -118,7 +118,7 @@ fn facts(node: &Node, look: &Look<'_>) -> Markup {
     }
 }
 
-/// What priorities are called.
+/// The names of priorities.
 const PRIORITIES: [&str; 4] = ["Critical", "High", "Medium", "Low"];
 
 fn prose(text: Option<&str>, level: u8, look: &Look<'_>, quotable: Option<&str>) -> Markup {
@@ -143,7 +143,7 @@ fn heading(level: u8, inside: &Markup) -> Markup {
     }
 }
 
-/// A line of an outline, which leads to a section.
+/// A line of an outline, with a link to its section.
 pub fn outline_row(node: &Node, address: &str, is_here: bool) -> Markup {
     let class = if node.kind == NodeKind::Epic { "outline-epic" } else { "outline-story" };
     html! {

@@ -1,4 +1,4 @@
-//! What is pushed to a server: outcomes and digests, never line coverage.
+//! The document pushed to a server: results and digests, never line coverage.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::refusal::{Refusal, Wrong};
 use crate::report::{Report, Tool};
 use crate::results::Results;
 
-/// The largest document that is read.
+/// The largest accepted document.
 pub const DOCUMENT_BYTES_MAX: usize = 64 << 20;
 const TEXT_CHARS_MAX: usize = 2_000;
 const REPORTS_MAX: usize = 10_000;
@@ -21,10 +21,10 @@ const VERIFIES_MAX: usize = 100;
 pub struct EvidenceDocument {
     /// The reports that it was made from.
     pub reports: Vec<ReportDigest>,
-    /// What the run ended with, if somebody looked.
+    /// The exit status of the run, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_status: Option<i32>,
-    /// When the run began, in RFC 3339, if it is known.
+    /// When the run began, in RFC 3339, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
     /// When it ended.
@@ -33,9 +33,9 @@ pub struct EvidenceDocument {
     /// Why the run is incomplete, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
-    /// The tests that reports say something about.
+    /// The reported tests.
     pub tests: Vec<TestRecord>,
-    /// What people saw themselves.
+    /// Checks that people recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub manual: Vec<ManualEvidence>,
 }
@@ -44,13 +44,13 @@ pub struct EvidenceDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReportDigest {
-    /// Who wrote it.
+    /// The tool that wrote it.
     pub tool: Tool,
     /// The BLAKE3 digest of its bytes, in hexadecimal.
     pub digest: String,
 }
 
-/// What came of one test.
+/// The result of one test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TestRecord {
@@ -58,27 +58,27 @@ pub struct TestRecord {
     pub file: String,
     /// The name of the test in it, as `Symbol` displays it.
     pub symbol: String,
-    /// What came of it.
+    /// The result.
     pub outcome: Outcome,
-    /// The attempts at it.
+    /// The number of attempts.
     pub attempts: u32,
-    /// How long they took.
+    /// Their duration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// Whether the report would show a retry.
+    /// Whether the report would show retries.
     pub shows_retries: bool,
-    /// What the report itself links the test to.
+    /// The requirements to which the report itself links the test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verifies: Vec<String>,
 }
 
-/// What a person saw, for what no program can test.
+/// A check recorded by a person, for what no program can test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManualEvidence {
-    /// Who saw it.
+    /// The person.
     pub who: String,
-    /// What was seen.
+    /// The observation.
     pub what: String,
     /// When, in RFC 3339.
     pub when: String,
@@ -88,7 +88,7 @@ pub struct ManualEvidence {
 }
 
 impl EvidenceDocument {
-    /// Writes down what a run says about those tests that have run or were skipped.
+    /// Collects the results of tests that have run or were skipped.
     pub fn new(
         reports: &[Report],
         places: &[TestPlace],
@@ -118,7 +118,7 @@ impl EvidenceDocument {
         }
     }
 
-    /// Reads a document that somebody sent.
+    /// Parses an untrusted document.
     pub fn read(name: &str, bytes: &[u8]) -> Result<Self, Refusal> {
         let refuse = |wrong: Wrong| wrong.into_refusal(name, bytes);
         if bytes.len() > DOCUMENT_BYTES_MAX {

@@ -1,9 +1,9 @@
-//! Evidence: what test tools and coverage tools report, which tests in source files it is about, and the verdict on
+//! Evidence: the reports of test and coverage tools, the tests in source files that they are about, and the verdict on
 //! what those tests cite.
 //!
 //! `read` turns the bytes of a report into cases and executed lines. `symbols` lists the tests of a source file and the
-//! lines of each body. `Results::new` matches the two, and `Results::verdict` says what follows for a unit; a
-//! `Policy` says whether that closes it. Nothing here reads files, knows the time or asks a database: callers hand in
+//! lines of each body. `Results::new` matches the two, `Results::verdict` derives the verdict of a unit, and a
+//! `Policy` says whether it closes the unit. This crate reads no files, no clock and no database: callers pass in
 //! bytes and names.
 
 mod document;

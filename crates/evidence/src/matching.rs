@@ -1,4 +1,4 @@
-//! Which test in a source file a case of a report is about. Two possible answers are an error, never a guess.
+//! Finds the test in a source file that a reported case is about. Two matches are an error, never a guess.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,24 +9,24 @@ use crate::symbols::{HOLE, Language, Symbol};
 /// How many candidates a message names.
 const NAMED_MAX: usize = 3;
 
-/// A test in a source file. Callers hand in all tests of the repository, not only those that cite something: a test
-/// that is left out cannot be told from one with the same name elsewhere.
+/// A test in a source file. Callers pass all tests of the repository, not only those that cite something: otherwise
+/// tests with the same name could not be distinguished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestPlace {
     /// The file, relative to the repository, with `/`.
     pub file: String,
     /// The test.
     pub symbol: Symbol,
-    /// The package that the file belongs to, where a manifest says so: the name in `Cargo.toml`, the import path of Go.
+    /// The package of the file, if a manifest says so: the name in `Cargo.toml`, the import path of Go.
     pub package: Option<String>,
-    /// What reports call the test, where a person configured it.
+    /// The name of the test in reports, if configured.
     pub alias: Option<String>,
 }
 
 /// Why no test was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unmatched {
-    /// No test has the name; the nearest one, if any is near.
+    /// No test has the name; the nearest one, if any is similar.
     NoMatch(Option<String>),
     /// Several tests have it.
     Ambiguous(Vec<String>),
@@ -34,14 +34,14 @@ pub enum Unmatched {
     Disagreement(String),
 }
 
-/// Finds the test that a case is about; all tests below it for a case that concerns several.
+/// Finds the test of a case, or all tests below it for a case that concerns several.
 ///
-/// File and line are tried first, then the path of symbols or titles, then names that a person configured.
+/// File and line are tried first, then the path of symbols or titles, then configured names.
 pub fn matched(name: &TestName, scope: Scope, places: &[TestPlace]) -> Result<Vec<usize>, Unmatched> {
     Index::new(places).matched(name, scope)
 }
 
-/// What tools put between titles.
+/// The separators that tools put between titles.
 const JOINS: [&str; 4] = [" > ", " ", " › ", "."];
 
 /// Test places by the last part of their name, for reports with many cases.
@@ -53,7 +53,7 @@ pub(crate) struct Index<'a> {
     by_alias: HashMap<&'a str, Vec<usize>>,
     /// Titles as tools join them.
     by_titles: HashMap<String, Vec<usize>>,
-    /// Titles that parameters fill in, which cannot be looked up.
+    /// Titles with parameters, which cannot be looked up.
     patterns: Vec<usize>,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Index<'a> {
         if let (Some(in_file), Some(line)) = (in_file, name.line) {
             let mut here: Vec<usize> =
                 in_file.iter().copied().filter(|at| self.places[*at].symbol.lines.contains(&line)).collect();
-            // Tests nest: the innermost one is meant, the others contain it.
+            // Tests nest: the innermost one is meant.
             here.sort_by_key(|at| {
                 let lines = &self.places[*at].symbol.lines;
                 lines.end() - lines.start()
@@ -132,7 +132,7 @@ impl<'a> Index<'a> {
             None => self.named(name).into_iter().filter(|at| self.is_named(*at, name)).collect(),
         };
         if candidates.is_empty() && name.form == Form::Titles && name.path.len() > 1 {
-            // A subtest whose title is computed: the test around it has its result.
+            // A subtest with a computed title: its result belongs to the enclosing test.
             let outer =
                 TestName { path: name.path[..name.path.len() - 1].to_vec(), line: None, ..name.clone() };
             candidates.extend(self.test(&outer).ok());
@@ -142,7 +142,7 @@ impl<'a> Index<'a> {
         }
         match candidates[..] {
             [only] if name.line.is_some() && in_file.is_some() => {
-                // The name is here, but the report puts it on a line that belongs to no test.
+                // The name exists, but the report puts it on a line outside of any test.
                 let lines = &self.places[only].symbol.lines;
                 Err(Unmatched::Disagreement(format!(
                     "{} at lines {} to {}",
@@ -157,7 +157,7 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// The places whose last part could be that of a name.
+    /// The places whose last part may match a name.
     fn named(&self, name: &TestName) -> Vec<usize> {
         let mut found: Vec<usize> = match name.form {
             Form::Titles | Form::Joined(_) => {
@@ -165,7 +165,7 @@ impl<'a> Index<'a> {
                 let joined = name.path.last().and_then(|last| self.by_titles.get(last)).into_iter().flatten();
                 titles.chain(joined).chain(&self.patterns).copied().collect()
             }
-            // A name that is made from a function's: `boils::case_1`.
+            // A name derived from a function's: `boils::case_1`.
             Form::Rust => name.path.iter().rev().take(3).flat_map(|part| self.last(part)).copied().collect(),
             Form::Go => name.path.first().into_iter().flat_map(|part| self.last(part)).copied().collect(),
             Form::Dotted => name.path.last().into_iter().flat_map(|part| self.last(part)).copied().collect(),
@@ -185,7 +185,7 @@ impl<'a> Index<'a> {
         self.by_last.get(part).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Tells whether a place may have a name, by its path alone.
+    /// Returns whether a place may have a name, by its path alone.
     fn is_named(&self, at: usize, name: &TestName) -> bool {
         let (place, full) = (&self.places[at], &self.full[at]);
         let path: Vec<&str> = name.path.iter().map(String::as_str).collect();
@@ -225,7 +225,7 @@ impl<'a> Index<'a> {
                 Form::Go => is_go_package(place, name.package.as_deref()),
                 Form::Titles => place.symbol.is_title && is_start(&place.symbol.path, &path),
                 Form::Joined(separator) => {
-                    // vitest names a suite without those around it.
+                    // vitest names a suite without its parents.
                     let (title, suites) = (path.join(separator), &place.symbol.path);
                     let inner =
                         |n: usize| (0..n).any(|from| is_pattern(&suites[from..n].join(separator), &title));
@@ -260,13 +260,13 @@ impl<'a> Index<'a> {
     }
 }
 
-/// The path of a test with what the file's own path adds to it.
+/// The path of a test, including what the path of its file adds.
 fn full_path(place: &TestPlace) -> Vec<&str> {
     let symbol = place.symbol.path.iter().map(String::as_str);
     let (folders, stem) = split(&place.file);
     match Language::of(&place.file) {
         Some(Language::Rust) => rust_modules(&folders, stem).into_iter().chain(symbol).collect(),
-        // A class of Java is a symbol, and the file has its name.
+        // A Java class is a symbol with the name of its file.
         Some(Language::Java) => folders.into_iter().chain(symbol).collect(),
         Some(Language::Python) if stem == "__init__" => folders.into_iter().chain(symbol).collect(),
         Some(Language::Python) => folders.into_iter().chain([stem]).chain(symbol).collect(),
@@ -281,7 +281,7 @@ fn split(file: &str) -> (Vec<&str>, &str) {
     (parts, name.rsplit_once('.').map_or(name, |(stem, _)| stem))
 }
 
-/// The modules that a file of Rust is, seen from the root of its crate.
+/// The modules of a Rust file, relative to the root of its crate.
 fn rust_modules<'a>(folders: &[&'a str], stem: &'a str) -> Vec<&'a str> {
     let root = folders.iter().rposition(|folder| matches!(*folder, "src" | "tests" | "benches" | "examples"));
     let Some(root) = root else {
@@ -292,7 +292,7 @@ fn rust_modules<'a>(folders: &[&'a str], stem: &'a str) -> Vec<&'a str> {
     if folders[root] == "src" && modules.first() == Some(&"bin") {
         modules.remove(0);
     }
-    // Each file beside the root is a crate of its own, and so is each folder with a `main.rs`.
+    // Each file next to the root is a separate crate, and so is each folder with a `main.rs`.
     if is_own_crate {
         if modules.is_empty() {
             return Vec::new();
@@ -313,11 +313,11 @@ fn is_rust(place: &TestPlace, full: &[&str], path: &[&str], package: Option<&str
     if Language::of(&place.file) != Some(Language::Rust) || !is_rust_binary(place, package) {
         return false;
     }
-    // Macros for parameters make a module with the name of the function, and a function for each.
+    // Macros for parameters create a module with the name of the function, and a function for each case.
     full == path || (place.symbol.has_parameters && path.len() > full.len() && path.starts_with(full))
 }
 
-/// nextest says `package`, `package::test_binary` or `package::bin/name`.
+/// nextest writes `package`, `package::test_binary` or `package::bin/name`.
 fn is_rust_binary(place: &TestPlace, binary: Option<&str>) -> bool {
     let Some(binary) = binary else { return true };
     let (package, target) = binary.split_once("::").unwrap_or((binary, ""));
@@ -357,11 +357,11 @@ fn is_go_package(place: &TestPlace, package: Option<&str>) -> bool {
     }
 }
 
-/// Python and Java: the report's path is the end of the whole path, and says at least the file and the symbol.
+/// Python and Java: the report's path is the end of the whole path, and has at least the file and the symbol.
 fn is_dotted(place: &TestPlace, full: &[&str], path: &[&str], knows_file: bool) -> bool {
     let says_file = !knows_file && Language::of(&place.file) != Some(Language::Java);
     let needed = place.symbol.path.len() + usize::from(says_file);
-    // Where the file is known, the report may count from a folder above or below ours.
+    // If the file is known, the report's path may start in a folder above or below ours.
     path.len() >= needed.min(full.len()) && (ends_with(full, path) || (knows_file && ends_with(path, full)))
 }
 
@@ -381,7 +381,7 @@ fn last_word(name: &str) -> &str {
     name.rsplit(['.', ':', '/']).next().unwrap_or(name)
 }
 
-/// Compares a title with a text, where a hole stands for anything.
+/// Compares a title with a text, where a hole matches anything.
 fn is_pattern(title: &str, text: &str) -> bool {
     let mut pieces = title.split(HOLE);
     let first = pieces.next().unwrap_or_default();

@@ -1,13 +1,13 @@
-//! What came of a test, and how attempts, parameters and tests fold into one outcome.
+//! The results of tests, and how attempts, parameters and tests are combined.
 
 use serde::{Deserialize, Serialize};
 
-/// What came of a test. The order is the one in which the tests of a unit outrank each other: failed beats flaky beats
+/// The result of a test, in the order in which the tests of a unit take precedence: failed beats flaky beats
 /// passed beats skipped beats not run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Filtered out, or never reached.
+    /// Filtered out, or not reached.
     #[default]
     NotRun,
     /// Skipped by the test itself, or expected to fail.
@@ -16,12 +16,12 @@ pub enum Outcome {
     Passed,
     /// Failed in one attempt and passed in another.
     Flaky,
-    /// Failed, timed out, crashed, or started and never ended.
+    /// Failed, timed out, crashed, or did not end.
     Failed,
 }
 
 impl Outcome {
-    /// The word for it in messages and documents.
+    /// The name in messages and documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Outcome::NotRun => "not run",
@@ -33,7 +33,7 @@ impl Outcome {
     }
 }
 
-/// Folds the attempts at one test. Flaky needs a failed attempt and a pass; repeats that all pass are passed.
+/// Combines the attempts at one test. Flaky needs a failed attempt and a pass; repeated passes are passed.
 pub fn of_attempts(attempts: &[Outcome]) -> Outcome {
     let has = |outcome| attempts.contains(&outcome);
     let has_failed = has(Outcome::Failed) || has(Outcome::Flaky);
@@ -45,7 +45,7 @@ pub fn of_attempts(attempts: &[Outcome]) -> Outcome {
     }
 }
 
-/// Folds the parameters or subtests of one test, which passes only if all of them do.
+/// Combines the parameters or subtests of one test, which passes only if all of them do.
 pub fn of_parts(parts: impl IntoIterator<Item = Outcome>) -> Outcome {
     let rank = |outcome: &Outcome| match outcome {
         Outcome::Passed => 0,
@@ -57,7 +57,7 @@ pub fn of_parts(parts: impl IntoIterator<Item = Outcome>) -> Outcome {
     parts.into_iter().max_by_key(rank).unwrap_or_default()
 }
 
-/// Folds the tests of one unit, or what several reports of one run say about one test.
+/// Combines the tests of one unit, or several reports about one test.
 pub fn of_tests(tests: impl IntoIterator<Item = Outcome>) -> Outcome {
     tests.into_iter().max().unwrap_or_default()
 }

@@ -5,12 +5,12 @@ use crate::refusal::{Read, Wrong};
 /// Longer paths are not paths.
 const PATH_BYTES_MAX: usize = 4_096;
 
-/// Where a report comes from.
+/// The origin of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// What messages call the report, such as its path.
+    /// The name of the report in messages, such as its path.
     pub name: &'a str,
-    /// The absolute path of the repository on the machine that wrote the report; empty if it is not known.
+    /// The absolute path of the repository on the machine that wrote the report; empty if unknown.
     pub root: &'a str,
     /// The folder in which the tool ran, relative to the repository; empty for the repository itself.
     pub folder: &'a str,
@@ -26,12 +26,12 @@ pub(crate) enum Found {
 }
 
 impl Source<'_> {
-    /// Makes a path relative to the repository. A relative path that leads out of it is wrong.
+    /// Makes a path relative to the repository. A relative path that leads out of it is an error.
     pub(crate) fn locate(&self, path: &str) -> Result<Found, String> {
         self.locate_in(self.folder, path)
     }
 
-    /// Does the same for a path that is relative to another folder.
+    /// The same for a path that is relative to another folder.
     pub(crate) fn locate_in(&self, folder: &str, path: &str) -> Result<Found, String> {
         let path = path.strip_prefix("file://").unwrap_or(path);
         if path.len() > PATH_BYTES_MAX {
@@ -73,7 +73,7 @@ impl Source<'_> {
     }
 }
 
-/// Coverage reports name files of libraries, too, which are left out. If all are, the report is about another folder.
+/// Coverage reports name files of libraries, too, which are left out. If all files are outside, the report is about another folder.
 #[derive(Default)]
 pub(crate) struct Outsiders {
     first: Option<String>,

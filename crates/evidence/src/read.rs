@@ -1,4 +1,4 @@
-//! Recognises the format of a report by its content and reads it, within bounds.
+//! Recognises the format of a report by its content and parses it, within limits.
 
 mod cobertura;
 mod coverage_py;
@@ -19,26 +19,26 @@ use crate::path::Source;
 use crate::refusal::{Read, Refusal, Wrong};
 use crate::report::{Case, FileLines, Report, TestName};
 
-/// The largest report that is read.
+/// The largest accepted report.
 pub const REPORT_BYTES_MAX: usize = 512 << 20;
-/// How deep elements, objects and lists may be nested.
+/// The maximal nesting of elements, objects and lists.
 pub const DEPTH_MAX: usize = 100;
-/// The most test cases in one report.
+/// The maximal number of test cases in a report.
 pub const CASES_MAX: usize = 1_000_000;
-/// The most lines with coverage in one report, each context counted.
+/// The maximal number of lines with coverage in a report, counted for each context.
 pub const LINES_MAX: usize = 20_000_000;
 /// The longest name of a test.
 pub const NAME_BYTES_MAX: usize = 8_192;
 /// Longer messages are cut.
 pub const MESSAGE_CHARS_MAX: usize = 2_000;
-/// More attempts at one test than this are not listed one by one.
+/// Further attempts at one test are not listed individually.
 const ATTEMPTS_MAX: usize = 100;
-/// The most links that one case may name.
+/// The maximal number of links of a case.
 const VERIFIES_MAX: usize = 100;
-/// The highest line number that is believed.
+/// The highest accepted line number.
 const LINE_MAX: u32 = 10_000_000;
 
-/// Reads a report, or says why it is rejected as a whole, and where.
+/// Parses a report, or returns why it is rejected as a whole, and where.
 pub fn read(source: &Source<'_>, bytes: &[u8]) -> Result<Report, Refusal> {
     let report = recognised(source, bytes).and_then(|mut report| {
         check(&report)?;
@@ -81,12 +81,12 @@ fn recognised(source: &Source<'_>, bytes: &[u8]) -> Read<Report> {
     }
 }
 
-/// The text from its first character that is not blank. Readers get all of it, so that offsets stay those of the bytes.
+/// The text without leading white space, for detection. Parsers get all of it, so that offsets stay those of the bytes.
 fn without_blanks(text: &str) -> &str {
     text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{FEFF}')
 }
 
-/// A report that says nothing is no evidence: somebody filtered everything out, or it was never written.
+/// An empty report is not evidence: everything was filtered out, or it was never written.
 fn check(report: &Report) -> Read<()> {
     if report.cases.is_empty() && report.coverage.is_empty() {
         return Err(Wrong::whole("the report has no test case and no executed file"));
@@ -94,7 +94,7 @@ fn check(report: &Report) -> Read<()> {
     Ok(())
 }
 
-/// Cases by identity, in order: the same identity again is another attempt.
+/// Cases by identity, in order: a repeated identity is another attempt.
 #[derive(Default)]
 struct Cases {
     cases: Vec<Case>,
@@ -149,13 +149,13 @@ fn check_name(case: &Case) -> Result<(), String> {
     Ok(())
 }
 
-/// Cuts a message to what a person reads.
+/// Cuts a message to a readable length.
 fn message(text: &str) -> Option<String> {
     let text = text.trim();
     (!text.is_empty()).then(|| text.chars().take(MESSAGE_CHARS_MAX).collect())
 }
 
-/// Seconds as reports write them, in milliseconds; none for what is not a time.
+/// Parses seconds, as milliseconds; none for an invalid time.
 fn seconds(text: &str) -> Option<u64> {
     milliseconds(text.trim().replace(',', "").parse::<f64>().ok()? * 1_000.0)
 }
@@ -164,12 +164,12 @@ fn milliseconds(value: f64) -> Option<u64> {
     (value.is_finite() && value >= 0.0).then_some(value as u64)
 }
 
-/// Splits what a property `verifies` names.
+/// Splits the value of a property `verifies`.
 fn links(value: &str) -> impl Iterator<Item = String> + '_ {
     value.split([',', ' ', ';']).map(str::trim).filter(|link| !link.is_empty()).map(str::to_owned)
 }
 
-/// Collects the lines of files, however often and in whatever order a report names them.
+/// Collects the lines of files, in any order and with duplicates.
 #[derive(Default)]
 struct Files {
     files: Vec<FileLines>,
@@ -208,7 +208,7 @@ impl Files {
         Ok(())
     }
 
-    /// Each line once, in order; one that was hit anywhere was hit.
+    /// Each line once, in order; a line that was executed anywhere counts as executed.
     fn done(mut self) -> Vec<FileLines> {
         for file in &mut self.files {
             file.lines.sort_unstable_by_key(|(line, was_hit)| (*line, !was_hit));

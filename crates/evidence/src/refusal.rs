@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// A report that is rejected as a whole. Displays as `name:line: reason`, or `name: reason` where no line is to blame.
+/// A report that is rejected as a whole. Displays as `name:line: reason`, or `name: reason` without a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The name of the report, as the caller gave it.
     pub report: String,
     /// The line, from 1.
     pub line: Option<u64>,
-    /// What is wrong, and what was expected.
+    /// The problem, and what was expected.
     pub reason: String,
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// What is wrong with some bytes, at a byte offset, before the report's name is known.
+/// A problem at a byte offset, before the report's name is known.
 #[derive(Debug)]
 pub(crate) struct Wrong {
     pub offset: Option<usize>,
@@ -40,7 +40,7 @@ impl Wrong {
         Wrong { offset: None, reason: reason.into() }
     }
 
-    /// For readers that do not know offsets: the first place where the offending text occurs.
+    /// For parsers without offsets: the first occurrence of the offending text.
     pub fn where_found(bytes: &[u8], text: &str, reason: impl Into<String>) -> Wrong {
         Wrong { offset: memchr::memmem::find(bytes, text.as_bytes()), reason: reason.into() }
     }

@@ -1,4 +1,4 @@
-//! What a report says, whatever tool wrote it.
+//! The contents of a report, independent of the tool.
 
 use std::fmt;
 
@@ -6,24 +6,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::outcome::Outcome;
 
-/// What was read from the report of a test tool or a coverage tool.
+/// The contents of a report of a test or coverage tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Who wrote it.
+    /// The tool that wrote it.
     pub tool: Tool,
     /// Test cases, each once, with all attempts at it.
     pub cases: Vec<Case>,
     /// Which lines were executed.
     pub coverage: Vec<FileLines>,
-    /// The tests that lines in `coverage` name by index, where the format knows who executed what.
+    /// The tests that lines in `coverage` refer to by index, if the format has coverage for each test.
     pub contexts: Vec<TestName>,
-    /// Why the run that the report is about did not come to its end, if so. Such a run closes nothing.
+    /// Why the run is incomplete, if it is. Such a run closes nothing.
     pub incomplete: Option<String>,
     /// The BLAKE3 digest of its bytes, in hexadecimal.
     pub digest: String,
 }
 
-/// Who wrote a report.
+/// The tool that wrote a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs)]
@@ -52,7 +52,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// Tells whether a retry leaves a trace in the report. Where it does not, a pass may be a flaky one, so that such a
+    /// Returns whether the report shows retries. If not, a pass may be flaky, so such a
     /// report proves no more than `passed`.
     pub fn shows_retries(self) -> bool {
         !matches!(self, Tool::VitestJunit | Tool::JestJunit | Tool::Mocha | Tool::Behave | Tool::Junit)
@@ -84,47 +84,47 @@ impl Tool {
     }
 }
 
-/// One test case. Parameters are cases of their own here; they fold into one when they are matched with a test.
+/// One test case. Each set of parameters is a case; they are combined when they are matched with a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Case {
-    /// What the report calls it.
+    /// Its name in the report.
     pub name: TestName,
     /// Whether it is a test, or a failure that concerns several.
     pub scope: Scope,
-    /// What came of each attempt, in order.
+    /// The result of each attempt, in order.
     pub attempts: Vec<Outcome>,
-    /// What came of it, attempts and subtests folded.
+    /// The result, with attempts and subtests combined.
     pub outcome: Outcome,
-    /// How long all attempts took, if the report says so.
+    /// The duration of all attempts, if reported.
     pub duration_ms: Option<u64>,
     /// Why it failed or was skipped, cut to `MESSAGE_CHARS_MAX`.
     pub message: Option<String>,
-    /// What properties `verifies` name, such as `REQ-027`.
+    /// The values of properties `verifies`, such as `REQ-027`.
     pub verifies: Vec<String>,
 }
 
-/// What a case stands for.
+/// What a case represents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
     /// One test.
     #[default]
     Test,
-    /// All tests of a file, class, package or suite: a hook, a set-up, an import or a build that failed.
+    /// All tests of a file, class, package or suite: a failed hook, set-up, import or build.
     Group,
 }
 
-/// What a report calls a test.
+/// The name of a test in a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TestName {
     /// The file, relative to the repository.
     pub file: Option<String>,
     /// The line, from 1.
     pub line: Option<u32>,
-    /// The package or binary, where names are unique only within it.
+    /// The package or binary within which names are unique.
     pub package: Option<String>,
     /// Suites or modules and the name, without parameters. One part if the tool joins titles.
     pub path: Vec<String>,
-    /// How the path is to be compared with the symbols of a source file.
+    /// How the path is compared with the symbols of a source file.
     pub form: Form,
     /// The parameters or the subtest, as the report writes them.
     pub parameters: Option<String>,
@@ -141,21 +141,21 @@ pub enum Form {
     Go,
     /// Titles, each a part of the path.
     Titles,
-    /// Titles joined with a text that may occur in titles, too.
+    /// Titles joined by a text that may occur in titles, too.
     Joined(&'static str),
     /// The tool was not recognised: any of the above.
     #[default]
     Unknown,
 }
 
-/// The lines of one file that can run.
+/// The executable lines of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileLines {
     /// The path, relative to the repository; the end of one if `is_suffix`.
     pub file: String,
     /// Whether the format knows only the end of the path, as JaCoCo does. `Results` looks for the one file that has it.
     pub is_suffix: bool,
-    /// Each line that can run, in order, and whether it did.
+    /// Each executable line, in order, and whether it was executed.
     pub lines: Vec<(u32, bool)>,
     /// Each line and the index of a context that executed it, in order.
     pub by_context: Vec<(u32, u32)>,

@@ -1,4 +1,4 @@
-//! What the reports of one run say about the tests of a repository, and the verdicts that follow.
+//! Matches the reports of one run with the tests of a repository, and derives verdicts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,37 +13,37 @@ const PROBLEMS_MAX: usize = 1_000;
 /// The reports of one run, matched with the tests of a repository.
 #[derive(Debug, Default)]
 pub struct Results {
-    /// For each test place, in the order in which they were handed in.
+    /// For each test place, in the given order.
     pub tests: Vec<TestResult>,
     /// Cases and files that could not be matched.
     pub problems: Vec<Problem>,
     /// Why the run is incomplete, if it is. Such a run closes nothing.
     pub incomplete: Option<String>,
-    /// For each test, what reports say that show retries, and what others say.
+    /// For each test, results from reports that show retries, and from others.
     said: Vec<(Outcome, Outcome)>,
     executed: HashMap<String, BTreeSet<u32>>,
     executed_by: HashMap<usize, HashMap<String, BTreeSet<u32>>>,
 }
 
-/// What a run says about one test.
+/// The result of one test in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestResult {
-    /// What came of it: attempts, parameters, subtests and reports folded.
+    /// The result: attempts, parameters, subtests and reports combined.
     pub outcome: Outcome,
-    /// The attempts at it, the most of any parameter; 0 if it has not run.
+    /// The number of attempts, the maximum of all parameters; 0 if it has not run.
     pub n_attempts: u32,
-    /// How long they took, if a report says so.
+    /// Their duration, if reported.
     pub duration_ms: Option<u64>,
-    /// Whether a report says so that would also show a retry.
+    /// Whether a report that shows retries has this result.
     pub shows_retries: bool,
-    /// What the report itself links the test to, with properties `verifies`.
+    /// The requirements to which the report itself links the test, with properties `verifies`.
     pub verifies: BTreeSet<String>,
 }
 
 /// A case or a file that could not be matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What the report calls it.
+    /// Its name in the report.
     pub name: String,
     /// Why not.
     pub reason: Unmatched,
@@ -61,15 +61,15 @@ pub struct CodePlace {
 /// How it is known that a test executed some code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum How {
-    /// It was executed in the same run, by whatever test.
+    /// It was executed in the same run, by any test.
     SameRun,
     /// Coverage for each test shows it.
     ThisTest,
 }
 
 impl Results {
-    /// Matches reports with all tests of a repository. `files` are all files, which complete the paths of formats
-    /// that know only their ends. `exit_status` is what the run ended with, if somebody looked.
+    /// Matches reports with all tests of a repository. `files` are all files, to complete the paths of formats
+    /// that have only their ends. `exit_status` is the exit status of the run, if known.
     pub fn new(
         reports: &[Report],
         places: &[TestPlace],
@@ -99,7 +99,7 @@ impl Results {
         for ((result, said), place) in results.tests.iter_mut().zip(&results.said).zip(places) {
             result.outcome = match *said {
                 (Outcome::NotRun, other) => other,
-                // jest-junit writes what is still to do as a pass, which its JSON knows better. A failure counts.
+                // jest-junit writes todo tests as passed, which its JSON does not. A failure counts.
                 (known, other) if other > Outcome::Passed => known.max(other),
                 (known, _) => known,
             };
@@ -118,7 +118,7 @@ impl Results {
         results
     }
 
-    /// Says how it is known that a test executed a place, if it is.
+    /// Returns how it is known that a test executed a place, if it is.
     pub fn executes(&self, test: usize, place: &CodePlace) -> Option<How> {
         let hits = |files: &HashMap<String, BTreeSet<u32>>| {
             files.get(&place.file).is_some_and(|lines| place.body.iter().any(|line| lines.contains(line)))
@@ -137,7 +137,7 @@ impl Results {
             return outcome.into();
         }
         let passing = || cited().filter(|(_, result)| result.outcome == Outcome::Passed);
-        // Where retries leave no trace, any pass may have been a second attempt.
+        // If retries leave no trace, any pass may be a second attempt.
         if passing().any(|(_, result)| !result.shows_retries) {
             return Verdict::Passed;
         }
@@ -155,7 +155,7 @@ impl Results {
             let (matched, scope) = match index.matched(&case.name, case.scope) {
                 Ok(matched) => (matched, case.scope),
                 Err(reason) => {
-                    // A hook that failed is written like a test with the name of its suite.
+                    // A failed hook is written like a test with the name of its suite.
                     let suite = match (&reason, case.outcome) {
                         (Unmatched::NoMatch(_), Outcome::Failed) => {
                             index.matched(&case.name, Scope::Group).ok()
@@ -165,7 +165,7 @@ impl Results {
                     match suite {
                         Some(tests) => (tests, Scope::Group),
                         None => {
-                            // One of several tests has failed, and none may stay closed because nobody knows which.
+                            // One of several tests has failed; none may stay closed, because it is unknown which one.
                             if case.outcome >= Outcome::Flaky && !matches!(reason, Unmatched::NoMatch(_)) {
                                 let (name, outcome) = (&case.name, case.outcome.as_str());
                                 self.incomplete.get_or_insert_with(|| {
@@ -179,7 +179,7 @@ impl Results {
                 }
             };
             for test in matched {
-                // A subtest is a part of the tests around it.
+                // A subtest is part of its enclosing tests.
                 let affected = around[test].iter().filter(|_| scope == Scope::Test);
                 for test in affected.copied().chain([test]) {
                     parts.entry(test).or_default().push(case.outcome);

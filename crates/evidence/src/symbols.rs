@@ -12,10 +12,10 @@ use std::ops::RangeInclusive;
 
 use tree_sitter::{Node, Parser, Tree};
 
-/// Larger files are generated, and nobody cites from them.
+/// Larger files are generated, and contain no citations.
 pub const SOURCE_BYTES_MAX: usize = 4 << 20;
 
-/// A language whose symbols are known.
+/// A supported language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Language {
     /// `.rs`
@@ -33,7 +33,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language of a file, by its ending.
+    /// The language of a file, by its extension.
     pub fn of(file: &str) -> Option<Language> {
         match file.rsplit_once('.')?.1 {
             "rs" => Some(Language::Rust),
@@ -50,21 +50,21 @@ impl Language {
 /// A function, a container of functions, or a test with a title.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
-    /// Modules, classes or titles around it, and its name. What parameters fill into a title is `HOLE`.
+    /// Enclosing modules, classes or titles, and its name. `HOLE` replaces the parameters of a title.
     pub path: Vec<String>,
     /// From its attributes, decorators and comments to its end.
     pub lines: RangeInclusive<u32>,
-    /// The lines that run only if it is called: no signature, decorator or comment, and no line that has a part of one.
+    /// The lines that run only if it is called: without any line that has a part of a signature, decorator or comment.
     pub body: Vec<u32>,
     /// Whether it is a test.
     pub is_test: bool,
-    /// Whether its path is made of titles, as in `describe` and `it`.
+    /// Whether its path consists of titles, as in `describe` and `it`.
     pub is_title: bool,
-    /// Whether parameters fill in parts of its title.
+    /// Whether its title has parameters.
     pub is_pattern: bool,
-    /// Whether it passes when it fails, so that its pass says nothing.
+    /// Whether it is expected to fail, so that a pass proves nothing.
     pub expects_failure: bool,
-    /// Whether its framework makes several tests of it, with names of their own.
+    /// Whether its framework generates several tests from it, with their own names.
     pub has_parameters: bool,
     separator: &'static str,
 }
@@ -75,11 +75,11 @@ impl fmt::Display for Symbol {
     }
 }
 
-/// Stands in a title for what parameters fill in. It is not a character, so that no source file means it.
+/// Replaces the parameters of a title. It is not a character, so it cannot occur in a source file.
 pub const HOLE: char = '\u{FDD0}';
 
-/// Lists the symbols of a source file in the order in which they begin. Text that does not parse has those symbols that
-/// can be told; text longer than `SOURCE_BYTES_MAX` has none.
+/// Lists the symbols of a source file in the order of their starts. Text that does not parse has the recognisable
+/// symbols; text longer than `SOURCE_BYTES_MAX` has none.
 pub fn symbols(language: Language, source: &str) -> Vec<Symbol> {
     match parse(language, source) {
         Some(tree) => collect(language, source, &tree),
@@ -124,7 +124,7 @@ struct Found<'t> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Its body is the bodies of the functions in it: other lines run when it is loaded.
+    /// Its body is the bodies of its functions: other lines run when it is loaded.
     Container,
     Function,
     TitledContainer,
@@ -138,7 +138,7 @@ struct Open {
     symbol: usize,
 }
 
-/// Walks without recursion, because the depth of a tree is whatever the file says.
+/// Walks without recursion, because the depth of the tree depends on the file.
 fn collect(language: Language, source: &str, tree: &Tree) -> Vec<Symbol> {
     let mut symbols: Vec<Symbol> = Vec::new();
     let mut open: Vec<Open> = Vec::new();
@@ -195,7 +195,7 @@ fn symbol(
     symbols: &[Symbol],
 ) -> Symbol {
     let is_titled = |kind: Kind| matches!(kind, Kind::TitledContainer | Kind::TitledTest);
-    // A helper inside a test has no title, and a test inside a function is known by its title alone.
+    // A helper inside a test has no title, and a test inside a function is identified by its title alone.
     let is_title = is_titled(found.kind);
     let parent = around.iter().rev().find(|(kind, _)| is_titled(*kind) == is_title);
     let mut path = parent.map_or_else(Vec::new, |(_, symbol)| symbols[*symbol].path.clone());

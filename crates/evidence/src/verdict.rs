@@ -1,4 +1,4 @@
-//! What evidence says about a unit, and which verdicts close it.
+//! The verdicts of evidence, and the policy that decides which of them close a unit.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::outcome::Outcome;
 
-/// What evidence says about a unit, weakest first.
+/// The verdict of evidence on a unit, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -18,7 +18,7 @@ pub enum Verdict {
     Skipped,
     /// A test failed.
     Failed,
-    /// A test passed only when it was tried again.
+    /// A test passed only after a retry.
     Flaky,
     /// The tests passed.
     Passed,
@@ -29,7 +29,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word for it in messages and documents.
+    /// The name in messages and documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Verdict::NotRun => "not run",
@@ -69,22 +69,22 @@ pub enum ClosesAt {
     Proven,
 }
 
-/// How a run was identified when it was pushed, weakest first.
+/// The trust of a run, weakest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// A fork, or a ref that nobody listed: shown, never closing.
+    /// A fork, or an unlisted ref: shown, never closing.
     Unverified,
-    /// Somebody's own machine.
+    /// A local machine.
     #[default]
     Local,
     /// A token with the scope `evidence`.
     Token,
-    /// An identity that the CI service vouches for.
+    /// An identity that the CI service has confirmed.
     Oidc,
 }
 
-/// Which evidence closes a unit.
+/// The rule for which evidence closes a unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
@@ -96,12 +96,12 @@ pub struct Policy {
     pub refs: Vec<String>,
 }
 
-/// Where a verdict comes from, as far as a policy asks for it.
+/// The origin of a verdict, as far as a policy needs it.
 #[derive(Clone, Copy, Debug)]
 pub struct Provenance<'a> {
-    /// How the run was identified.
+    /// The trust of the run.
     pub trust: Trust,
-    /// The ref that the run was for, if it is known.
+    /// The ref of the run, if known.
     pub reference: Option<&'a str>,
     /// Why the run is incomplete, if it is.
     pub incomplete: Option<&'a str>,
@@ -110,18 +110,18 @@ pub struct Provenance<'a> {
 /// Why a verdict does not close a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Open {
-    /// The verdict is weaker than the policy asks for.
+    /// The verdict is weaker than required.
     Weak(Verdict, ClosesAt),
     /// The run is incomplete, for this reason.
     Incomplete(String),
-    /// The run is trusted less than the policy asks for.
+    /// The trust is lower than required.
     Untrusted(Trust, Trust),
     /// The policy does not list the ref of the run.
     Ref(Option<String>),
 }
 
 impl Policy {
-    /// Tells whether a verdict closes a unit, and if not, why.
+    /// Returns whether a verdict closes a unit, and if not, why.
     pub fn closes(&self, verdict: Verdict, run: &Provenance<'_>) -> Result<(), Open> {
         let needed = match self.closes_at {
             ClosesAt::Passed => Verdict::Passed,
@@ -134,7 +134,7 @@ impl Policy {
         if let Some(reason) = run.incomplete {
             return Err(Open::Incomplete(reason.to_owned()));
         }
-        // Whatever a policy says, nobody vouches for an unverified run.
+        // No policy accepts an unverified run.
         let trust = self.trust.max(Trust::Local);
         if run.trust < trust {
             return Err(Open::Untrusted(run.trust, trust));
@@ -154,7 +154,7 @@ fn is_ref(listed: &str, reference: &str) -> bool {
     }
 }
 
-/// What evidence was about, by content, so that it survives rebases and is old exactly when something changed.
+/// The contents that evidence was about, so that it survives rebases and becomes old exactly when something changed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContentKey {
@@ -166,7 +166,7 @@ pub struct ContentKey {
     pub implementation: Option<String>,
 }
 
-/// A verdict as it stands now: old if anything that it was about has changed. What has not run cannot be old.
+/// The current verdict: old if any of these contents has changed. What has not run cannot be old.
 pub fn as_of(verdict: Verdict, then: &ContentKey, now: &ContentKey) -> Verdict {
     if then == now || verdict == Verdict::NotRun { verdict } else { Verdict::Old }
 }

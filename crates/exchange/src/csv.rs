@@ -1,5 +1,5 @@
-//! CSV: one table for all kinds, a column for every field. Made for spreadsheets, so it begins with a byte
-//! order mark (without it Excel reads anything but English wrongly), and no cell is taken for a formula.
+//! CSV: one table for all kinds, a column for every field. For spreadsheets it begins with a byte
+//! order mark (without it Excel reads non-English text wrongly), and cells cannot be taken for formulas.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
@@ -10,22 +10,22 @@ use crate::kind::{RecordKind, plain_name};
 use crate::reading::{Draft, Gathering, Given, RECORD_MAX_BYTES, Value, shown};
 use crate::record::{Field, Place, Record};
 
-/// What a table for spreadsheets begins with: the byte order mark.
+/// The start of a file for spreadsheets: the byte order mark.
 pub const MARK: &str = "\u{feff}";
-/// The widest table that is looked at; every column is compared with all others.
+/// The widest accepted table, because every column is compared with all others.
 pub(crate) const COLUMNS_MAX: usize = 1_000;
-/// How much of a file is looked at for its separator.
+/// How much of a file is read to find its separator.
 const HEAD_MAX_BYTES: u64 = 256 << 10;
-/// So many bytes of rows that were read are dropped at once.
+/// How many bytes of read rows are dropped at once.
 const WINDOW_BYTES: usize = 64 << 10;
-/// Stands behind the file when it is read; a quote that is never closed swallows it.
+/// Appended to the file when it is read; an unclosed quote swallows it.
 const END: &[u8] = b"\n\x01end of file\x01";
 
 pub fn write(records: impl Iterator<Item = Record>, out: &mut impl Write) -> io::Result<()> {
     write_columns(&columns(), records, out)
 }
 
-/// Writes some of the columns.
+/// Writes a selection of the columns.
 pub fn write_columns(
     columns: &[&'static str],
     records: impl Iterator<Item = Record>,
@@ -48,7 +48,7 @@ pub fn write_columns(
     table.flush()
 }
 
-/// Writes rows of a table of another kind, with the same guards.
+/// Writes rows of another kind of table, with the same protection of cells.
 pub fn write_rows(rows: impl Iterator<Item = Vec<String>>, out: impl Write) -> io::Result<()> {
     let mut table = csv::Writer::from_writer(out);
     for row in rows {
@@ -70,10 +70,10 @@ pub fn read(input: &mut dyn Read, reading: &mut Gathering<'_>) -> io::Result<()>
     })
 }
 
-/// Takes a row, where it stands, and whether it could be read without mistakes. Says whether it wants more.
+/// Takes a row, its place, and whether it was read without mistakes. Returns whether to continue.
 pub(crate) type EachRow<'e> = &'e mut dyn FnMut(&mut Gathering<'_>, Place, &ByteRecord, bool) -> bool;
 
-/// Hands on the rows of a table, the first of which has the names of its columns.
+/// Calls `take` with the rows of a table. The first row has the names of the columns.
 pub(crate) fn each_row(
     input: &mut dyn Read,
     separator: &dyn Fn(&[u8]) -> u8,
@@ -120,13 +120,13 @@ pub(crate) fn each_row(
     Ok(())
 }
 
-/// The bytes of a file from the present row on, as far as they were read.
+/// The bytes of a file from the current row on, as far as they were read.
 struct Window<R> {
     input: R,
     bytes: Vec<u8>,
-    /// Where in the file the bytes begin.
+    /// The offset of the bytes in the file.
     start: usize,
-    /// How many of the bytes are not needed any more.
+    /// How many of the bytes are no longer needed.
     n_forgotten: usize,
 }
 
@@ -144,7 +144,7 @@ impl<R: Read> Window<R> {
         &bytes[..(end.saturating_sub(start)).min(bytes.len())]
     }
 
-    /// Keeps what begins right before an offset: whether a row begins within CRLF is to be seen there.
+    /// Keeps one byte before an offset, to see whether a row begins within CRLF.
     fn forget(&mut self, offset: usize) {
         self.n_forgotten = offset.saturating_sub(1).saturating_sub(self.start);
         if self.n_forgotten >= WINDOW_BYTES {
@@ -156,7 +156,7 @@ impl<R: Read> Window<R> {
 
 impl<R: Read> Read for Window<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        // A quote that is never closed would take all that follows.
+        // An unclosed quote would take the rest of the file.
         if self.bytes.len() - self.n_forgotten > RECORD_MAX_BYTES {
             return Ok(0);
         }
@@ -166,10 +166,10 @@ impl<R: Read> Read for Window<R> {
     }
 }
 
-/// A file as somebody sees it who has opened it: the reader knows nothing of rows that are blank, and begins a row
+/// Lines as an editor counts them. The reader skips blank rows, and begins a row
 /// before the second half of CRLF.
 struct Sheet {
-    /// Where the present row begins.
+    /// The start of the current row.
     offset: usize,
     row: usize,
     /// The line of the offset.
@@ -177,7 +177,7 @@ struct Sheet {
 }
 
 impl Sheet {
-    /// Goes on to a row, and says where it stands.
+    /// Moves to a row, and returns its place.
     fn place<R: Read>(&mut self, row: &ByteRecord, window: &Window<R>) -> Place {
         let mut end = start(row);
         if end > 0 && window.from(end - 1).starts_with(b"\r\n") {
@@ -190,13 +190,13 @@ impl Sheet {
         Place::item(format!("row {}", self.row), self.line)
     }
 
-    /// The line of something in the present row.
+    /// The line of an offset in the current row.
     fn line_at<R: Read>(&self, window: &Window<R>, offset: usize) -> u64 {
         self.line + n_breaks(window, self.offset, offset) as u64
     }
 
-    /// Where a cell of the present row goes on after its closing quote, which readers take in different ways. Blanks
-    /// there do no harm.
+    /// The place in the current row where a cell continues after its closing quote, which readers treat differently. White space
+    /// there is harmless.
     fn text_behind_a_quote<R: Read>(&self, window: &Window<R>, end: usize, separator: u8) -> Option<usize> {
         let mut cell = Cell::Begins;
         for (index, byte) in window.between(self.offset, end).iter().enumerate() {
@@ -214,7 +214,7 @@ impl Sheet {
     }
 }
 
-/// How many lines end between two places.
+/// The number of line ends between two offsets.
 fn n_breaks<R: Read>(window: &Window<R>, start: usize, end: usize) -> usize {
     let bytes = window.from(start);
     let ends_line = |index: &usize| match bytes[*index] {
@@ -225,30 +225,30 @@ fn n_breaks<R: Read>(window: &Window<R>, start: usize, end: usize) -> usize {
     (0..end.saturating_sub(start).min(bytes.len())).filter(ends_line).count()
 }
 
-/// Where in a cell a byte stands.
+/// The state of a byte within a cell.
 #[derive(Clone, Copy)]
 enum Cell {
     Begins,
     Plain,
     Quoted,
-    /// After a quote that closes it, unless another follows.
+    /// After a closing quote, unless another follows.
     Closed,
-    /// After blanks behind the closing quote.
+    /// After white space behind the closing quote.
     Behind,
 }
 
-/// Where the reader was before a row.
+/// The position of the reader before a row.
 fn start(row: &ByteRecord) -> usize {
     row.position().map_or(0, |position| position.byte() as usize)
 }
 
-/// What a column holds.
+/// The meaning of a column.
 #[derive(Clone, Copy, PartialEq)]
 enum Column {
     Known(&'static str),
-    /// The header has said so, once.
+    /// Unknown; reported once for the header.
     Unknown,
-    /// What spreadsheets leave behind: fine while there is nothing in it.
+    /// A column without a name, as spreadsheets leave behind: fine while it is empty.
     Nameless,
 }
 
@@ -268,7 +268,7 @@ fn read_header(header: &ByteRecord, place: &Place, reading: &mut Gathering<'_>) 
             None => Column::Unknown,
         };
         let message = match (column, nearest::nearest(&name, known.iter().copied())) {
-            (Column::Known(_), _) if found.contains(&column) => "this column is here twice".to_owned(),
+            (Column::Known(_), _) if found.contains(&column) => "duplicate column".to_owned(),
             (Column::Known(_) | Column::Nameless, _) => String::new(),
             (Column::Unknown, Some(right)) => format!("unknown column; did you mean `{right}`?"),
             (Column::Unknown, None) => format!("unknown column; the columns are {}", known.join(", ")),
@@ -288,7 +288,7 @@ fn read_header(header: &ByteRecord, place: &Place, reading: &mut Gathering<'_>) 
 }
 
 fn read_row(columns: &[Column], row: &ByteRecord, mut draft: Draft, reading: &mut Gathering<'_>) {
-    // Spreadsheets write rows of nothing but separators.
+    // Spreadsheets write rows of separators only.
     if row.iter().all(|cell| cell.is_empty()) {
         return;
     }
@@ -299,7 +299,7 @@ fn read_row(columns: &[Column], row: &ByteRecord, mut draft: Draft, reading: &mu
             Some(Column::Known(name)) => {
                 let value = match text {
                     Cow::Borrowed(text) => Value::Spelled(unguarded(text)),
-                    // Bytes that are not UTF-8 had to be replaced.
+                    // Bytes that are not UTF-8 were replaced.
                     Cow::Owned(text) => Value::Other(format!(
                         "another encoding in {}; save the table as CSV UTF-8",
                         shown(&text)
@@ -328,7 +328,7 @@ fn read_row(columns: &[Column], row: &ByteRecord, mut draft: Draft, reading: &mu
     reading.check(draft);
 }
 
-/// What people look for first stands on the left.
+/// The most important columns come first.
 pub fn columns() -> Vec<&'static str> {
     let mut columns = vec!["kind", "reference_id", "epic", "user_story"];
     for kind in [RecordKind::Requirement].into_iter().chain(RecordKind::all()) {
@@ -341,7 +341,7 @@ pub fn columns() -> Vec<&'static str> {
     columns
 }
 
-/// The separator that makes the most sense of the first row.
+/// The separator with which the first row has the most known names.
 fn separator(bytes: &[u8]) -> u8 {
     let known = columns();
     let n_known = |separator: &u8| {
@@ -349,11 +349,11 @@ fn separator(bytes: &[u8]) -> u8 {
         let header = reader.byte_records().next().and_then(Result::ok).unwrap_or_default();
         header.iter().filter(|cell| known.contains(&&*plain_name(&String::from_utf8_lossy(cell)))).count()
     };
-    // The last of equals is taken.
+    // Of equals the last is taken.
     *b"\t;,".iter().max_by_key(|separator| n_known(separator)).expect("there are three")
 }
 
-/// A text as a cell: `'` stands before what a spreadsheet would calculate, and alone for an empty text.
+/// A text as a cell: `'` precedes what a spreadsheet would calculate, and alone is an empty text.
 fn guarded(text: &str) -> String {
     if text.is_empty() {
         return "'".to_owned();
@@ -384,20 +384,20 @@ pub(crate) fn unguarded(cell: &str) -> String {
     text
 }
 
-/// Where a spreadsheet may see a cell begin: at the start, and if it was told another separator, after line
-/// breaks, tabs and semicolons too.
+/// Where a spreadsheet may see the start of a cell: at the start, and with another separator also after line
+/// breaks, tabs and semicolons.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(['\n', '\r', '\t', ';'])
 }
 
-/// Whether `'` has to stand before a piece. Any number of `'` does not change the answer; that is why adding
+/// Whether a piece needs a `'` before it. Any number of `'` does not change the answer, so adding
 /// one can be undone.
 fn is_guarded(piece: &str, is_first: bool) -> bool {
     let rest = piece.trim_start_matches('\'');
     let calculates = rest.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
     match is_first {
         true => calculates || rest.is_empty() || rest.starts_with(['\t', '\r', '\n']),
-        // A list in Markdown begins its lines like this too, and only calls do harm.
+        // Lists in Markdown start their lines like this, too, and only calls are dangerous.
         false => calculates && rest.contains(['(', '|', '!']),
     }
 }

@@ -1,4 +1,4 @@
-//! JSON: one object with a list of records, one field a line, so that two exports compare well.
+//! JSON: one object with a list of records, one field per line, so that two exports can be compared.
 
 use std::cell::Cell;
 use std::fmt;
@@ -71,24 +71,24 @@ pub fn read(input: &mut dyn Read, reading: &mut Gathering<'_>) -> io::Result<()>
     Ok(())
 }
 
-/// How far a file was read.
+/// The reading position.
 #[derive(Default)]
 struct Progress {
-    /// The line of the last byte that was read.
+    /// The line of the last byte read.
     line: Cell<u64>,
-    /// How many bytes were read of the present record.
+    /// How many bytes of the current record were read.
     n_bytes: Cell<usize>,
     fault: Cell<Option<Fault>>,
 }
 
-/// Why reading has ended before the end of the file.
+/// Why reading ended before the end of the file.
 enum Fault {
     NotText,
     TooLong,
     Unread(io::Error),
 }
 
-/// The bytes of a file one by one, as the parser takes them.
+/// The bytes of a file one by one, for the parser.
 struct Bytes<'a> {
     text: TextReader<'a>,
     progress: &'a Progress,
@@ -120,7 +120,7 @@ impl Read for Bytes<'_> {
     }
 }
 
-/// A value of the file that is not kept in memory. Gives what it is, if not what was wanted.
+/// A value that is skipped without keeping it in memory. Returns its kind if it was not the expected one.
 struct Part<'a, 'g> {
     wanted: Wanted,
     progress: &'a Progress,
@@ -158,7 +158,7 @@ impl<'de> Visitor<'de> for Part<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Option<String>, A::Error> {
-        // A bare list is what a person writes, or another program.
+        // A person or another program may write a bare list.
         if self.wanted != Wanted::Nothing {
             return read_records(items, self.progress, self.reading).map(|()| None);
         }
@@ -237,14 +237,14 @@ fn read_records<'de, A: SeqAccess<'de>>(
     Ok(())
 }
 
-/// The text of a record, and the line that it begins in.
+/// The text of a record, and its first line.
 struct OneRecord<'a>(&'a Progress);
 
 impl<'de> DeserializeSeed<'de> for OneRecord<'_> {
     type Value = (u64, Box<RawValue>);
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        // The parser has seen the first byte.
+        // The parser has read the first byte.
         self.0.n_bytes.set(1);
         let line = self.0.line.get();
         Ok((line, Box::deserialize(deserializer)?))
@@ -291,7 +291,7 @@ fn found(value: &RawValue) -> String {
     }
 }
 
-/// Where a part that was borrowed from the text begins.
+/// The offset of a slice within the text.
 fn offset(text: &str, part: &RawValue) -> usize {
     (part.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize)
 }

@@ -1,4 +1,4 @@
-//! What can be exchanged: every kind and its fields, said once. Readers, writers and checks follow this table.
+//! What can be exchanged: one table of every kind and its fields, for readers, writers and checks.
 
 use Form::{Flag, Number, Prose, Text, Title};
 use RecordKind::*;
@@ -40,16 +40,16 @@ pub struct Shape {
 pub struct FieldShape {
     /// Its name in files.
     pub name: &'static str,
-    /// What it holds.
+    /// The form of its value.
     pub form: Form,
-    /// Whether a record makes no sense without it: only what nothing could stand in for.
+    /// Whether a record needs it, because nothing can replace it.
     pub required: bool,
 }
 
-/// What a field holds. The first three are all text, and differ in where a format shows them.
+/// The form of a field's value. The first three are text, and differ in where a format shows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// The line that stands above everything else.
+    /// The heading of the record.
     Title,
     /// A short text.
     Text,
@@ -75,7 +75,7 @@ const WORK: &[FieldShape] = &[
 const HISTORY: &[FieldShape] =
     &[may("version", Number), may("created_at", Text), may("updated_at", Text), may("deleted_at", Text)];
 
-/// What other tools call it: `jira:SHOP-12`, one a line.
+/// Its names in other tools: `jira:SHOP-12`, one per line.
 const ALIASES: &[FieldShape] = &[may("aliases", Text)];
 
 const SHAPES: [Shape; 14] = [
@@ -209,7 +209,7 @@ impl RecordKind {
         self.shape().name
     }
 
-    /// Finds a kind as a person may have written it: `user_story`, `User Story`.
+    /// Finds a kind in any spelling: `user_story`, `User Story`.
     pub fn find(name: &str) -> Option<RecordKind> {
         let name = plain_name(name);
         RecordKind::all().find(|kind| kind.name() == name)
@@ -222,12 +222,12 @@ impl Shape {
         self.groups.iter().copied().flatten()
     }
 
-    /// The field of that name.
+    /// The field with this name.
     pub fn field(&self, name: &str) -> Option<&'static FieldShape> {
         self.fields().find(|field| field.name == name)
     }
 
-    /// The field with a place of its own: the title, or the long text.
+    /// The field with a special place in a format: the title, or the long text.
     pub fn field_of_form(&self, form: Form) -> Option<&'static FieldShape> {
         self.fields().find(|field| field.form == form)
     }

@@ -1,8 +1,9 @@
 //! Requirements as JSON, CSV, Markdown and ReqIF, and back.
 //!
-//! [`write`] turns records into bytes as they come; [`read_each`] turns bytes into records as they come, and says what
-//! was wrong with the rest. Reading a written file gives the same records again, whatever characters their texts contain. Nothing here knows files,
-//! clocks or databases: whether a reference exists is the importer's business.
+//! [`write`] turns a stream of records into bytes; [`read_each`] turns bytes into a stream of records, and reports
+//! mistakes. Reading a written file gives the same records again, whatever characters their texts contain. This crate knows no
+//! files,
+//! clocks or databases: the importer checks whether references exist.
 
 mod csv;
 mod json;
@@ -31,10 +32,10 @@ pub use sheet::{
     own_workbook, plain_priority as priority, preview_table, read_table,
 };
 
-/// Writes records in the order in which they come, without gathering them.
+/// Writes records in the given order, without collecting them.
 ///
-/// ReqIF is the exception where its schema demands it: relationships and the outline stand at the end, so
-/// these alone are remembered. `time` says when the export was made (`2026-11-15T08:00:00Z`), for its header.
+/// ReqIF is the exception, because its schema requires relationships and the outline at the end; these are kept in
+/// memory. `time` is the time of the export (`2026-11-15T08:00:00Z`), for its header.
 pub fn write(
     format: Format,
     time: &str,
@@ -49,7 +50,7 @@ pub fn write(
     }
 }
 
-/// Reads a whole file. Total: any bytes give records, problems, or both.
+/// Reads a whole file. Any bytes give records, problems, or both.
 pub fn read(format: Format, bytes: &[u8]) -> Reading {
     let (mut records, mut unsound) = (Vec::new(), Vec::new());
     let reading = read_each(format, &mut &*bytes, &mut |record, is_sound| {
@@ -59,8 +60,8 @@ pub fn read(format: Format, bytes: &[u8]) -> Reading {
     Reading { records, unsound, ..reading.expect("memory can be read") }
 }
 
-/// Reads a file of any size. `each` takes the records in the order of the file, and whether a record has no problems; the
-/// rest of what [`read`] gives is returned. Of JSON and CSV one record at a time is in memory, of the others all of the text.
+/// Reads a file of any size. `each` receives the records in the order of the file, with whether a record has no problems; the
+/// rest of what [`read`] gives is returned. For JSON and CSV one record at a time is in memory, for the others the whole text.
 pub fn read_each(
     format: Format,
     input: &mut dyn io::Read,
@@ -76,7 +77,7 @@ pub fn read_each(
     let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&head);
     let mut input = head.chain(input);
     match format {
-        // A cell in another encoding is the problem of its row, not of the file.
+        // A cell in another encoding is a problem of its row, not of the file.
         Format::Csv => csv::read(&mut input, &mut reading)?,
         Format::Json => json::read(&mut input, &mut reading)?,
         Format::Markdown | Format::Reqif => {
@@ -109,7 +110,7 @@ impl Format {
     /// Every format.
     pub const ALL: [Format; 4] = [Format::Json, Format::Csv, Format::Markdown, Format::Reqif];
 
-    /// The name by which a person asks for it.
+    /// The name of the format.
     pub fn name(self) -> &'static str {
         match self {
             Format::Json => "json",
@@ -127,7 +128,7 @@ impl Format {
             .find(|format| format.name() == name || (*format, &*name) == (Format::Markdown, "md"))
     }
 
-    /// What an answer over HTTP calls it.
+    /// The media type over HTTP.
     pub fn media_type(self) -> &'static str {
         match self {
             Format::Json => "application/json",

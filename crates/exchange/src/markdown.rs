@@ -10,8 +10,8 @@
 //! The long text.
 //! ```
 //!
-//! A text that would not survive as a heading or as the body (blanks at its ends, control characters, empty)
-//! stands in the front matter, quoted. A line `---` begins a record only where a line like `kind: epic` follows;
+//! A text that would not survive as a heading or as the body (white space at its ends, control characters, empty)
+//! is in the front matter, quoted. A line `---` begins a record only if a line like `kind: epic` follows;
 //! in a text, such a line is written `\---`.
 
 use std::collections::BTreeMap;
@@ -52,22 +52,22 @@ pub fn write(records: impl Iterator<Item = Record>, out: &mut impl Write) -> io:
     Ok(())
 }
 
-/// The title, where a line of Markdown can hold it.
+/// The title, if a line of Markdown can represent it.
 fn heading(record: &Record) -> Option<&str> {
     let title = record.text(record.kind.shape().field_of_form(Form::Title)?.name)?;
     let holds = is_clean(title) && !title.contains('\n');
     holds.then_some(title)
 }
 
-/// The long text, where it can stand below the front matter.
+/// The long text, if it can follow the front matter.
 fn body(record: &Record, has_heading: bool) -> Option<&str> {
     let body = record.text(record.kind.shape().field_of_form(Form::Prose)?.name)?;
-    // Its first line must not be taken for the title.
+    // Its first line must not look like the title.
     let holds = is_clean(body) && (has_heading || !body.starts_with("# "));
     holds.then_some(body)
 }
 
-/// Whether a text looks the same after any editor: no blanks at its ends, nothing invisible.
+/// Whether a text survives any editor: no white space at its ends, nothing invisible.
 fn is_clean(text: &str) -> bool {
     let is_seen = |char: char| char == '\n' || char == '\t' || !needs_escape(char);
     !text.is_empty() && text.trim() == text && text.chars().all(is_seen)
@@ -77,7 +77,7 @@ fn needs_escape(char: char) -> bool {
     char.is_control() || matches!(char, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// A text as YAML: plain where no reader could take it for anything else, in double quotes otherwise.
+/// A text as YAML: plain if it is unambiguous, in double quotes otherwise.
 fn scalar(text: &str) -> String {
     let is_word = |char: char| char.is_alphanumeric() || matches!(char, '_' | '.' | '/' | '@' | '-' | ':');
     let begins = text.starts_with(|first: char| first.is_alphabetic())
@@ -104,7 +104,7 @@ fn scalar(text: &str) -> String {
 }
 
 pub fn read(text: &str, reading: &mut Gathering<'_>) {
-    // An editor on Windows ends every line with CRLF, and means nothing by it. We never begin with one.
+    // Editors on Windows end every line with CRLF, without meaning. Our texts never begin with one.
     let without_carriage_returns;
     let ends_with_crlf = text.lines().next().is_some_and(|first| text[first.len()..].starts_with("\r\n"));
     let text = if ends_with_crlf {
@@ -128,7 +128,7 @@ pub fn read(text: &str, reading: &mut Gathering<'_>) {
     }
 }
 
-/// Whether a text has a record: front matter that says a kind.
+/// Whether a text has a record: front matter with a kind.
 pub fn has_records(text: &str) -> bool {
     let lines: Vec<&str> = text.split('\n').map(|line| line.trim_end_matches('\r')).collect();
     (0..lines.len()).filter(|index| begins_record(&lines, *index)).any(|start| {
@@ -149,7 +149,7 @@ fn read_record(lines: &[&str], line: u64, reading: &mut Gathering<'_>) {
         );
     };
     let matter = lines[1..end].join("\n");
-    // For the YAML scanner a NUL is the end.
+    // The YAML scanner treats a NUL as the end.
     if matter.contains('\0') {
         reading.is_incomplete = true;
         return reading.problem(&place, None, "expected text, found a NUL character");
@@ -187,7 +187,7 @@ fn read_record(lines: &[&str], line: u64, reading: &mut Gathering<'_>) {
     reading.check(draft);
 }
 
-/// Gives the heading and the text below it to the fields that they stand for.
+/// Assigns the heading and the text below it to their fields.
 fn read_body(mut body: &[&str], mut line: u64, draft: &mut Draft) -> Result<(), String> {
     let Some(shape) = RecordKind::find(&draft.kind).map(RecordKind::shape) else {
         return Ok(());
@@ -207,7 +207,7 @@ fn read_body(mut body: &[&str], mut line: u64, draft: &mut Draft) -> Result<(), 
         return Ok(());
     }
     match shape.field_of_form(Form::Prose) {
-        // Also where the front matter has it: twice is a problem, and the check says so.
+        // Also if the front matter has it: the check reports the duplicate.
         Some(prose) => {
             let value = Value::Spelled(unguarded(&body.join("\n")).trim_end().to_owned());
             draft.values.push(Given { name: prose.name.to_owned(), value, line: Some(line) });
@@ -217,7 +217,7 @@ fn read_body(mut body: &[&str], mut line: u64, draft: &mut Draft) -> Result<(), 
     }
 }
 
-/// A text whose lines cannot be taken for the beginning of a record.
+/// A text whose lines cannot be mistaken for the beginning of a record.
 fn guarded(text: &str) -> String {
     change_rules(text, |line| format!("\\{line}"))
 }
@@ -226,7 +226,7 @@ fn unguarded(text: &str) -> String {
     change_rules(text, |line| line.strip_prefix('\\').unwrap_or(line).to_owned())
 }
 
-/// Changes each line `---`, behind any number of `\`, that something like front matter follows.
+/// Changes each line `---`, after any number of `\`, that is followed by something like front matter.
 fn change_rules(text: &str, change: impl Fn(&str) -> String) -> String {
     let lines: Vec<&str> = text.split('\n').collect();
     let is_like_start = |index: usize, line: &str| {
@@ -247,8 +247,8 @@ fn is_rule(line: &str) -> bool {
     line.trim_end() == "---"
 }
 
-/// Whether a line is like `kind: epic`. Any key counts, so that a misspelled one is said to be wrong and not
-/// taken for the text of the record before it.
+/// Whether a line is like `kind: epic`. Any key counts, so that a misspelled one is reported instead of being
+/// read as part of the previous record's text.
 fn is_entry(line: &str) -> bool {
     line.split_once(':').is_some_and(|(key, rest)| {
         !key.is_empty()
@@ -269,8 +269,8 @@ fn options() -> serde_saphyr::Options {
     }
 }
 
-/// The parser's message in our words where it speaks of its own, and without the position, which a problem
-/// carries by itself.
+/// Rewords messages of the parser that use its own terms, and removes the position, which a problem
+/// has itself.
 fn cause(error: &serde_saphyr::Error) -> String {
     let message = error.to_string();
     let message = message.lines().next().unwrap_or_default();

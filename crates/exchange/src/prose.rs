@@ -1,5 +1,5 @@
-//! Plain Markdown as somebody writes it who has no tool: headings become epics and user stories, items of lists and sentences that
-//! demand something become requirements, and the rest describes what it stands below.
+//! Plain Markdown written without a tool: headings become epics and user stories, list items and sentences with
+//! keywords become requirements, and the rest describes the heading above it.
 
 use std::collections::HashSet;
 use std::io::{self, Read};
@@ -10,19 +10,19 @@ use crate::reading::{Draft, Gathering, Given, Reading, Value};
 use crate::record::{Place, Record};
 use crate::text;
 
-/// The longest title that is made of a text.
+/// The longest title made from a text.
 const TITLE_MAX_CHARS: usize = 200;
 /// How much of a title is part of an external id.
 const SLUG_MAX_CHARS: usize = 60;
-/// The words that demand something, as RFC 2119 has them.
+/// The keywords of RFC 2119 that state a requirement.
 const DEMANDS: [&str; 3] = ["MUST", "SHALL", "REQUIRED"];
 
-/// Whether a text is plain Markdown, and not one of our own exports.
+/// Whether a text is plain Markdown, not one of our exports.
 pub fn is_prose(text: &str) -> bool {
     !has_records(text)
 }
 
-/// Reads plain Markdown. `scheme` says where the external ids come from that things are found again by.
+/// Reads plain Markdown. `scheme` is the scheme of the external ids by which items are matched again.
 pub fn read_prose(
     input: &mut dyn Read,
     scheme: &str,
@@ -104,7 +104,7 @@ fn blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
-/// How many lines at the beginning are about the file and not part of its text.
+/// The number of lines at the beginning that are front matter.
 fn front_matter(lines: &[&str]) -> usize {
     match lines.first() {
         Some(&"---") => lines.iter().skip(1).position(|line| *line == "---").map_or(0, |end| end + 2),
@@ -128,7 +128,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     ((1..=6).contains(&level) && rest.starts_with([' ', '\t']) && !title.is_empty()).then_some((level, title))
 }
 
-/// The level of the heading that a line of `===` or `---` makes of the line above it.
+/// The level of the heading that a line of `===` or `---` makes from the line above it.
 fn underline(line: &str) -> Option<usize> {
     let line = line.trim_end();
     let is_all = |mark: char| line.len() >= 3 && line.chars().all(|char| char == mark);
@@ -143,7 +143,7 @@ fn is_rule(line: &str) -> bool {
         && marks.all(|mark| Some(mark) == first)
 }
 
-/// The text of a list's item, without its mark and box.
+/// The text of a list item, without its marker and checkbox.
 fn item(line: &str) -> Option<&str> {
     let rest = line.strip_prefix(['-', '*', '+']).or_else(|| {
         let digits = line.bytes().take_while(u8::is_ascii_digit).count();
@@ -154,28 +154,28 @@ fn item(line: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
-/// A thing on its way.
+/// An item under construction.
 struct Node {
     kind: RecordKind,
     place: Place,
     title: String,
-    /// What stands below its title.
+    /// The text below its title.
     text: String,
     external_id: String,
     above: Option<usize>,
 }
 
-/// Headings and what was found below them.
+/// Headings and the items found below them.
 struct Outline<'s> {
     scheme: &'s str,
-    /// The level of the headings that are epics. Those above it are titles of the whole.
+    /// The level of the headings that are epics. Headings above it are titles of the document.
     epic_level: usize,
     nodes: Vec<Node>,
     epic: Option<usize>,
     story: Option<usize>,
-    /// The heading that the story has got its title from, if it is not deeper than those of stories.
+    /// The heading that gave the story its title, if it is not deeper than those of stories.
     story_title: Option<String>,
-    /// Whether criteria are listed now.
+    /// Whether list items are criteria now.
     lists_criteria: bool,
     taken: HashSet<String>,
     left_out: Vec<Place>,
@@ -193,7 +193,7 @@ impl<'s> Outline<'s> {
         let mut used: Vec<usize> = levels.clone();
         used.sort_unstable();
         used.dedup();
-        // One heading above two levels of others is the title of the whole.
+        // A single heading above two levels of others is the title of the document.
         let has_title = used.len() > 2 && levels.iter().filter(|level| **level == used[0]).count() == 1;
         let epic_level = used.get(usize::from(has_title)).copied().unwrap_or(1);
         let (nodes, taken, left_out) = (Vec::new(), HashSet::new(), Vec::new());
@@ -247,7 +247,7 @@ impl<'s> Outline<'s> {
         } else {
             let epic = self.some_epic(&place);
             let is_deeper = level > self.epic_level + 1;
-            // A deeper heading is a story of its own, which says where it stood.
+            // A deeper heading is a separate story, which records its parents.
             let title = match self.story_title.as_ref().filter(|_| is_deeper && self.story.is_some()) {
                 Some(above) => format!("{above}: {title}"),
                 None => {
@@ -310,11 +310,7 @@ impl<'s> Outline<'s> {
             reading.problem(&Place::line(1), None, "expected headings and lists, found neither");
         }
         for place in &self.left_out {
-            reading.note(
-                place,
-                None,
-                "this paragraph was left out: it stands below neither an epic nor a story",
-            );
+            reading.note(place, None, "this paragraph was left out: it is below neither an epic nor a story");
         }
         let name = |id: &str| format!("{}:{id}", self.scheme);
         for node in &self.nodes {
@@ -349,7 +345,7 @@ fn demands(text: &str) -> bool {
     text.split(|char: char| !char.is_alphabetic()).any(|word| DEMANDS.contains(&word))
 }
 
-/// The id that a text begins with, such as `SYS-12: …` or `**[SYS-12]** …`, and the rest.
+/// The id at the start of a text, such as `SYS-12: …` or `**[SYS-12]** …`, and the rest.
 fn own_id(text: &str) -> (Option<String>, &str) {
     let inner = text.trim_start_matches(['*', '[', '_', '`']);
     let end = inner
@@ -365,7 +361,7 @@ fn own_id(text: &str) -> (Option<String>, &str) {
     if is_marked && is_id && !rest.is_empty() { (Some(id.to_owned()), rest) } else { (None, text) }
 }
 
-/// The first sentence of the first line, which is what a title can be.
+/// The first sentence of the first line, for use as a title.
 fn first_sentence(text: &str) -> String {
     let paragraph = text.split("\n\n").next().unwrap_or_default();
     let lines = paragraph.lines().take_while(|line| item(line.trim()).is_none());

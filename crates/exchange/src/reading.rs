@@ -1,4 +1,4 @@
-//! What reading a file gives, and the checks that all formats share.
+//! The result of reading a file, and the checks that all formats share.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,32 +7,32 @@ use std::io;
 use crate::kind::{FieldShape, RecordKind, plain_name};
 use crate::record::{Field, Place, Record};
 
-/// How many problems, and how many notes, are listed.
+/// How many problems and notes are listed.
 pub const PROBLEMS_MAX: usize = 1_000;
-/// How much of a wrong value a message shows, and the longest word that is compared with the right ones.
+/// How much of a wrong value a message shows, and the longest value that is compared with the valid ones.
 const SHOWN_MAX_CHARS: usize = 40;
-/// The longest value that is remembered as a name of something.
+/// The longest value that is stored as a possible name.
 const NAME_MAX_BYTES: usize = 200;
 
-/// How many values that were not understood are remembered. In a file with more of them any name may be one.
+/// How many invalid values are stored. In a file with more of them any name may be one.
 const LOST_MAX: usize = 10_000;
-/// How large one record may be; a file may be of any size.
+/// The maximal size of a record; a file may have any size.
 pub(crate) const RECORD_MAX_BYTES: usize = 8 << 20;
 
-/// What a file says, and what is wrong with it.
+/// The contents of a file, and its mistakes.
 #[derive(Debug, Default)]
 pub struct Reading {
-    /// The records without problems, in the order of the file. Empty where each was handed on when it was read.
+    /// The records without problems, in the order of the file. Empty if each was passed on when it was read.
     pub records: Vec<Record>,
-    /// Those with problems, as far as they were understood, so that all mistakes can be told at once. Empty as above.
+    /// Records with problems, as far as they could be read, so that all mistakes can be reported at once. Empty as above.
     pub unsound: Vec<Record>,
-    /// What has to be corrected.
+    /// Mistakes to correct.
     pub problems: Vec<FileProblem>,
-    /// What was left out or guessed, though nothing is wrong: files of other tools say more than we know.
+    /// What was left out or guessed without being a mistake: files of other tools contain more than we support.
     pub notes: Vec<FileProblem>,
-    /// Whether there may be records of which nothing is known, not even their names.
+    /// Whether there may be records of which not even the names could be read.
     pub is_incomplete: bool,
-    /// Values that were not understood. One may be the name of a record, and others are right to use it.
+    /// Values that could not be read. One may be the name of a record, to which others may refer correctly.
     pub lost: Vec<String>,
     /// How a table of another tool was understood.
     pub table: Option<TableNotes>,
@@ -41,19 +41,19 @@ pub struct Reading {
 /// How a table of another tool was understood.
 #[derive(Clone, Debug, Default)]
 pub struct TableNotes {
-    /// What the tool that gave the external ids is called.
+    /// The name of the tool that assigned the external ids.
     pub scheme: String,
-    /// The fields, and the names of the columns that they come from.
+    /// The fields, and the columns that they come from.
     pub columns: Vec<(&'static str, String)>,
 }
 
 /// Takes a record as soon as it is read, and whether it has no problems.
 pub(crate) type Each<'a> = &'a mut dyn FnMut(Record, bool) -> io::Result<()>;
 
-/// What is known of a file while it is read. Records are handed on.
+/// The state of reading a file. Records are passed on.
 pub(crate) struct Gathering<'a> {
     each: Each<'a>,
-    /// Why a record could not be handed on. Nothing comes after it.
+    /// Why a record could not be passed on. Reading stops.
     failed: Option<io::Error>,
     problems: Vec<FileProblem>,
     notes: Vec<FileProblem>,
@@ -64,14 +64,14 @@ pub(crate) struct Gathering<'a> {
     n_notes_more: usize,
 }
 
-/// Something about one place in a file.
+/// A message about one place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileProblem {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// Which field or column, as it is spelled in the file.
+    /// The field or column, as spelled in the file.
     pub field: Option<String>,
-    /// What was wrong, what was expected, and the nearest right thing.
+    /// What was wrong, what was expected, and the nearest valid value.
     pub message: String,
 }
 
@@ -84,12 +84,12 @@ impl fmt::Display for FileProblem {
     }
 }
 
-/// One record as a format found it, before anything is known to be right.
+/// A record as a format found it, not yet validated.
 pub(crate) struct Draft {
     pub place: Place,
     pub kind: String,
     pub values: Vec<Given>,
-    /// Whether nothing was wrong with it so far; the rest is checked all the same.
+    /// Whether it has no problem so far; the rest is checked anyway.
     pub is_sound: bool,
 }
 
@@ -99,20 +99,20 @@ impl Draft {
     }
 }
 
-/// A value with the name that the file uses for it.
+/// A value with its name in the file.
 pub(crate) struct Given {
     pub name: String,
     pub value: Value,
-    /// Where the value itself stands, if not in the record's line.
+    /// The line of the value, if it differs from the record's.
     pub line: Option<u64>,
 }
 
 pub(crate) enum Value {
-    /// From a format that has nothing but text.
+    /// From a format with text only.
     Spelled(String),
-    /// From a format that tells text from numbers.
+    /// From a format that distinguishes text from numbers.
     Typed(Field),
-    /// Neither, in the file's words.
+    /// Neither, as written in the file.
     Other(String),
 }
 
@@ -131,12 +131,12 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// Whether what is read has nowhere to go.
+    /// Whether records can no longer be passed on.
     pub fn has_failed(&self) -> bool {
         self.failed.is_some()
     }
 
-    /// Checks a draft: it becomes a record, or problems.
+    /// Validates a draft: it becomes a record, or problems.
     pub(crate) fn check(&mut self, draft: Draft) {
         let Some(kind) = self.kind(&draft.place, &draft.kind) else {
             return draft.values.iter().for_each(|given| self.lose(&given.value.name()));
@@ -194,7 +194,7 @@ impl<'a> Gathering<'a> {
         list(&mut self.notes, &mut self.n_notes_more, place, field, message.into());
     }
 
-    /// Remembers a value that was not understood.
+    /// Stores a value that could not be read.
     pub(crate) fn lose(&mut self, value: &str) {
         if self.lost.len() == LOST_MAX {
             self.is_incomplete = true;
@@ -203,7 +203,7 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// Says how much was not listed.
+    /// Reports how much was not listed.
     pub(crate) fn finish(mut self) -> io::Result<Reading> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -237,7 +237,7 @@ fn list(
 }
 
 impl Value {
-    /// The value if it could be a name, and nothing otherwise.
+    /// The value, if it could be a name.
     fn name(&self) -> String {
         match self {
             Value::Spelled(text) | Value::Typed(Field::Text(text)) if text.len() <= NAME_MAX_BYTES => {
@@ -260,7 +260,7 @@ impl Value {
             Value::Typed(_) | Value::Other(_) => Err(shape.form.expected().to_owned()),
         };
         match field {
-            // No database keeps it, so it is better said here, with the place.
+            // No database can store it, so it is reported here, with its place.
             Ok(Field::Text(text)) if text.contains('\0') => {
                 Err("expected text, found a NUL character".into())
             }
@@ -288,7 +288,7 @@ pub(crate) fn shown(text: &str) -> String {
     format!("{:?}", shortened(text))
 }
 
-/// A text, or its beginning where it is long.
+/// A text, shortened if it is long.
 pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(SHOWN_MAX_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]).into(),

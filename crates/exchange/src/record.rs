@@ -1,23 +1,23 @@
-//! One thing that is exchanged, and where it stood.
+//! A record that is exchanged, and its place in the file.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::kind::{FieldShape, Form, RecordKind};
 
-/// A record: fields of its kind, each of the right form. A field that is not there is null.
+/// A record: fields of its kind, each of the right form. An absent field is null.
 ///
-/// Two records are equal when they say the same, wherever they stood.
+/// Two records are equal if their fields are, regardless of their places.
 #[derive(Clone, Debug)]
 pub struct Record {
     /// The kind.
     pub kind: RecordKind,
-    /// Where it stood in the file that it was read from.
+    /// Its place in the file that it was read from.
     pub place: Place,
     fields: BTreeMap<&'static str, Field>,
 }
 
-/// What a field holds.
+/// The value of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Field {
@@ -26,10 +26,10 @@ pub enum Field {
     Flag(bool),
 }
 
-/// Where something stood, in words by which a person finds it.
+/// The place of something, as a person finds it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// What the format calls it: `row 3`, `records[2]`, a ReqIF identifier.
+    /// The name in the format: `row 3`, `records[2]`, a ReqIF identifier.
     pub item: Option<String>,
     /// The line in the file, from 1.
     pub line: Option<u64>,
@@ -44,7 +44,7 @@ impl Record {
     /// The record with one more field.
     ///
     /// # Panics
-    /// Where the kind has no such field, or one of another form: names are written in code, not read.
+    /// If the kind has no such field, or one of another form: names are literals in code.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Field>) -> Record {
         self.set(name, Some(value));
@@ -70,7 +70,7 @@ impl Record {
         }
     }
 
-    /// A field that holds text.
+    /// A text field.
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.fields.get(name) {
             Some(Field::Text(text)) => Some(text),
@@ -78,7 +78,7 @@ impl Record {
         }
     }
 
-    /// A field that holds a number.
+    /// A number field.
     pub fn number(&self, name: &str) -> Option<i64> {
         match self.fields.get(name) {
             Some(Field::Number(number)) => Some(*number),
@@ -86,7 +86,7 @@ impl Record {
         }
     }
 
-    /// A field that is true or false.
+    /// A boolean field.
     pub fn flag(&self, name: &str) -> Option<bool> {
         match self.fields.get(name) {
             Some(Field::Flag(flag)) => Some(*flag),
@@ -94,12 +94,12 @@ impl Record {
         }
     }
 
-    /// The field of that name.
+    /// The field with this name.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.get(name)
     }
 
-    /// The fields that are there, in the order of the kind's table.
+    /// The present fields, in the order of the kind's table.
     pub fn fields(&self) -> impl Iterator<Item = (&'static FieldShape, &Field)> {
         self.kind.shape().fields().filter_map(|shape| Some((shape, self.fields.get(shape.name)?)))
     }
@@ -112,7 +112,7 @@ impl PartialEq for Record {
 }
 
 impl Field {
-    /// Understands a field where a format has nothing but text.
+    /// Parses a field of a format with text only.
     pub(crate) fn parse(form: Form, text: String) -> Result<Field, String> {
         let word = text.trim();
         let field = match form {
@@ -143,7 +143,7 @@ impl Form {
     }
 }
 
-/// As formats write it that have nothing but text.
+/// The text of a value, for formats with text only.
 impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,8 +1,8 @@
 //! ReqIF 1.2, the XML that requirements tools exchange.
 //!
-//! Every kind is a type of object, relationships are relations, and one specification shows epics, their
-//! stories, and the criteria and requirements of each. Identifiers in a file are made from references, so a
-//! tool that gets a second export recognises what it already has.
+//! Every kind is a type of object, relationships are relations, and one specification contains epics, their
+//! stories, and the criteria and requirements of each. Identifiers in a file are derived from references, so a
+//! tool that imports a second export recognises its objects.
 
 mod foreign;
 mod read;

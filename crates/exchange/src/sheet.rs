@@ -1,5 +1,5 @@
-//! Tables of other tools: Jira, Linear, GitHub, Azure DevOps, and lists that somebody keeps in Excel. Their columns are
-//! recognised by name or mapped by the caller, their values understood by name, and their rows filed below epics and stories.
+//! Tables of other tools: Jira, Linear, GitHub, Azure DevOps, and lists in Excel. Columns are
+//! recognised by name or mapped by the caller, values by name, and rows are placed below epics and stories.
 
 mod cells;
 mod guess;
@@ -24,25 +24,25 @@ pub use self::xlsx::own_workbook;
 /// The formats of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableFormat {
-    /// Text with commas, semicolons, tabs or bars between the cells.
+    /// Text with commas, semicolons, tabs or bars between cells.
     Csv,
-    /// A workbook of Excel, of which the first visible sheet is read.
+    /// An Excel workbook, of which the first visible sheet is read.
     Xlsx,
 }
 
 /// How a table is read.
 #[derive(Clone, Debug, Default)]
 pub struct TableOptions {
-    /// What columns mean. Those that it does not name are guessed.
+    /// The meaning of columns. Columns that it does not name are guessed.
     pub mapping: Mapping,
-    /// What the tool is called that gave the external ids. Guessed where it is none.
+    /// The name of the tool that assigned the external ids. Guessed if absent.
     pub scheme: Option<String>,
 }
 
-/// Says of external ids what kind of thing is stored under each, if any.
+/// Returns the kind of entity stored under each external id, if any.
 pub type Known<'k> = &'k mut dyn FnMut(&str, &[String]) -> io::Result<Vec<Option<RecordKind>>>;
 
-/// Reads a table. All of its rows are in memory until the last one: a row may belong to one that comes later.
+/// Reads a table. All rows are in memory until the end, because a row may belong to a later one.
 pub fn read_table(
     format: TableFormat,
     input: &mut dyn Read,
@@ -62,18 +62,18 @@ pub fn read_table(
     reading.finish()
 }
 
-/// What a table looks like, and what its columns are taken for.
+/// A preview of a table and the guessed meaning of its columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TablePreview {
     /// The columns.
     pub columns: Vec<PreviewedColumn>,
-    /// The tool that it seems to come from.
+    /// The tool that it probably comes from.
     pub scheme: String,
-    /// How many rows it has below the names of the columns.
+    /// The number of rows below the names of the columns.
     pub n_rows: usize,
-    /// Whether it has a column `kind` and is one of our own exports, which needs no mapping.
+    /// Whether it has a column `kind` and is one of our exports, which needs no mapping.
     pub is_ours: bool,
-    /// Why it could not be read, as far as it could not.
+    /// Why it could not be read completely.
     pub problems: Vec<crate::FileProblem>,
 }
 
@@ -82,9 +82,9 @@ pub struct TablePreview {
 pub struct PreviewedColumn {
     /// Its name.
     pub name: String,
-    /// What it is taken for, if anything.
+    /// Its guessed meaning, if any.
     pub target: Option<Target>,
-    /// The first values that are in it.
+    /// The first values in it.
     pub samples: Vec<String>,
 }
 
@@ -93,7 +93,7 @@ const SAMPLES: usize = 5;
 /// How much of a value it shows.
 const SAMPLE_MAX_CHARS: usize = 200;
 
-/// Looks at a table without reading it as records.
+/// Previews a table without reading it as records.
 pub fn preview_table(
     format: TableFormat,
     input: &mut dyn Read,
@@ -141,7 +141,7 @@ pub fn preview_table(
     })
 }
 
-/// Whether a table in CSV is one of our own exports: it has a column `kind`. Returns the bytes that were looked at.
+/// Whether a table in CSV is one of our exports: it has a column `kind`. Returns the bytes that were read.
 pub fn is_own_csv(input: &mut dyn Read) -> io::Result<(bool, Vec<u8>)> {
     let mut head = Vec::new();
     input.take(cells::HEAD_MAX_BYTES).read_to_end(&mut head)?;
@@ -149,7 +149,7 @@ pub fn is_own_csv(input: &mut dyn Read) -> io::Result<(bool, Vec<u8>)> {
     Ok((is_ours(names.iter().map(String::as_str)), head))
 }
 
-/// Takes the cells of a row, where it stands, and whether it could be read without mistakes. Says whether it wants more.
+/// Takes the cells of a row, its place, and whether it was read without mistakes. Returns whether to continue.
 type EachCells<'e> = &'e mut dyn FnMut(&mut Gathering<'_>, Place, Vec<String>, bool) -> bool;
 
 fn read_cells(

@@ -1,14 +1,14 @@
-//! Bytes that should be text, and the lines in it.
+//! Decodes bytes that should be text, and counts lines.
 
 use std::io::{self, Read};
 
-/// What is said of bytes in another encoding.
+/// The message for bytes in another encoding.
 pub(crate) const NOT_UTF8: &str = "expected UTF-8, found bytes of another encoding; save the file as UTF-8";
 
-/// How many bytes tell what a file is.
+/// How many bytes identify a file type.
 pub(crate) const HEAD_BYTES: u64 = 4;
 
-/// What a file is that people take for text, and what to do instead.
+/// The message for a file that is not text, with what to do instead.
 pub(crate) fn why_not_text(bytes: &[u8]) -> Option<&'static str> {
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         return Some("expected UTF-8, found UTF-16; save the file as UTF-8");
@@ -19,7 +19,7 @@ pub(crate) fn why_not_text(bytes: &[u8]) -> Option<&'static str> {
     None
 }
 
-/// The text of a file, or the line of what is not text and why.
+/// The text of a file, or the line and the cause of the first invalid byte.
 pub(crate) fn text(bytes: &[u8]) -> Result<&str, (u64, &'static str)> {
     std::str::from_utf8(bytes).map_err(|error| {
         let line = Lines::new(bytes).at(error.valid_up_to());
@@ -54,13 +54,13 @@ impl<'a> Lines<'a> {
 /// How many bytes are read at once.
 const PART_BYTES: usize = 64 << 10;
 
-/// Reads text. Where it ceases to be UTF-8 there is an error of the kind [`io::ErrorKind::InvalidData`].
+/// Reads text. The first byte that is not UTF-8 is an error of the kind [`io::ErrorKind::InvalidData`].
 pub(crate) struct TextReader<'a> {
     input: &'a mut dyn Read,
     part: Vec<u8>,
-    /// What was handed out of the part.
+    /// How much of the part was returned.
     n_taken: usize,
-    /// How much of the part is UTF-8. What follows is the beginning of a character, unless it is invalid.
+    /// How much of the part is UTF-8. The rest is the beginning of a character, or invalid.
     n_valid: usize,
     is_invalid: bool,
 }

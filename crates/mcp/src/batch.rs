@@ -1,8 +1,8 @@
-//! Gathers the answers to a batch (2025-03-26 alone), which go out together when the last is there.
+//! Collects the answers to a batch (2025-03-26 only), which are sent together when all are there.
 
 use std::collections::HashMap;
 
-/// Names a batch within its session.
+/// Identifies a batch within its session.
 pub(crate) type BatchNumber = u64;
 
 #[derive(Debug, Default)]
@@ -26,26 +26,26 @@ impl Batches {
         self.last
     }
 
-    /// One more answer is to come.
+    /// Expects one more answer.
     pub fn expect(&mut self, number: BatchNumber) {
         if let Some(batch) = self.open.get_mut(&number) {
             batch.n_awaited += 1;
         }
     }
 
-    /// Adds an answer that was not awaited.
+    /// Adds an answer that was not expected.
     pub fn add(&mut self, number: BatchNumber, answer: Vec<u8>) {
         if let Some(batch) = self.open.get_mut(&number) {
             batch.answers.push(answer);
         }
     }
 
-    /// All messages have been read. Returns the whole answer if nothing is awaited any more.
+    /// All messages have been read. Returns the whole answer if none is missing.
     pub fn close(&mut self, number: BatchNumber) -> Option<Vec<u8>> {
         self.arrived(number, None)
     }
 
-    /// An awaited answer has come, or will never come. Returns the whole answer if it was the last.
+    /// An expected answer has arrived, or will never arrive. Returns the whole answer if it was the last.
     pub fn arrived(&mut self, number: BatchNumber, answer: Option<Vec<u8>>) -> Option<Vec<u8>> {
         let batch = self.open.get_mut(&number)?;
         batch.answers.extend(answer);
@@ -54,7 +54,7 @@ impl Batches {
             return None;
         }
         let answers = self.open.remove(&number)?.answers;
-        // A batch of notifications alone is not answered.
+        // A batch of notifications only has no answer.
         if answers.is_empty() {
             return None;
         }

@@ -1,4 +1,4 @@
-//! A request on its way: what is to be run, and the ticket by which its answer finds home.
+//! A request in flight: what to run, and the ticket that assigns its answer.
 
 use std::{
     collections::BTreeSet,
@@ -27,18 +27,18 @@ use crate::{
 /// A request to be run.
 #[derive(Debug)]
 pub struct Call {
-    /// Who waits for the answer.
+    /// Identifies the request.
     pub ticket: Arc<Ticket>,
-    /// What is asked.
+    /// The request itself.
     pub request: Request,
     pub(crate) progress_token: Option<Id>,
-    /// What the client can do, where the request says it.
+    /// The capabilities of the client, if the request states them.
     pub(crate) client_capabilities: Option<Map<String, Value>>,
     pub(crate) profile: Arc<Profile>,
 }
 
 impl Call {
-    /// Whether the client wants to hear of progress.
+    /// Whether the client requested progress notifications.
     pub fn wants_progress(&self) -> bool {
         self.progress_token.is_some()
     }
@@ -53,7 +53,7 @@ pub struct Ticket {
     pub revision: Revision,
     pub(crate) method: Method,
     pub(crate) label: Arc<str>,
-    /// Whether the label was made for this request alone, as over HTTP.
+    /// Whether the label was made for this request only, as over HTTP.
     pub(crate) has_own_label: bool,
     pub(crate) number: u64,
     pub(crate) n_bytes: usize,
@@ -64,7 +64,7 @@ pub struct Ticket {
     pub(crate) hook: Mutex<Option<Hook>>,
 }
 
-/// What is done when nobody waits any more.
+/// Runs when nobody waits for the answer any more.
 pub(crate) struct Hook(Box<dyn FnOnce() + Send>);
 
 impl fmt::Debug for Hook {
@@ -84,17 +84,17 @@ impl Ticket {
         if self.has_own_label { self.label.to_string() } else { format!("{}-{}", self.label, self.number) }
     }
 
-    /// Tells whether its answer goes out together with others.
+    /// Whether its answer is part of a batch.
     pub fn is_in_batch(&self) -> bool {
         self.batch.is_some()
     }
 
-    /// Tells whether nobody waits any more.
+    /// Whether nobody waits for the answer any more.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Says that nobody waits any more.
+    /// Marks that nobody waits for the answer any more.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::SeqCst);
         if let Some(Hook(hook)) = self.hook().take() {
@@ -138,9 +138,9 @@ impl Ticket {
 pub struct Answer {
     pub(crate) ticket: Arc<Ticket>,
     pub(crate) bytes: Vec<u8>,
-    /// The resources that a subscription will hear of, which the session puts into words.
+    /// The resources of a new subscription, for which the session builds the answer.
     pub(crate) watched: Option<BTreeSet<String>>,
-    /// What went wrong, for the log.
+    /// The error, for the log.
     pub error: Option<Error>,
 }
 
@@ -157,12 +157,12 @@ impl Answer {
         Self { ticket, bytes: Vec::new(), watched: Some(watched), error: None }
     }
 
-    /// The answer to a call that the transport had to refuse.
+    /// The answer to a call that the transport had to reject.
     pub fn refused(ticket: Arc<Ticket>, error: Error) -> Self {
         Self::new(ticket, Err(error))
     }
 
-    /// The answer to a call that panicked. It only says where to look in the log.
+    /// The answer to a call that panicked. It says only where to look in the log.
     pub fn internal_error(ticket: Arc<Ticket>) -> Self {
         let error = Failure::internal().to_error(ticket.revision, &ticket.request_id());
         Self::new(ticket, Err(error))

@@ -1,4 +1,4 @@
-//! What a resource holds.
+//! The contents of a resource.
 
 use serde_json::{Map, Value};
 
@@ -7,11 +7,11 @@ use crate::tool::Outcome;
 /// The contents of a resource.
 #[derive(Clone, Debug)]
 pub enum Contents {
-    /// Contents, each as the protocol has them.
+    /// Contents in the form of the protocol.
     Values(Vec<Value>),
     /// One text that is JSON.
     Json {
-        /// Where it was read.
+        /// The URI of the resource.
         uri: String,
         /// The text.
         text: String,

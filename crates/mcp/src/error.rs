@@ -1,33 +1,33 @@
-//! The error object of JSON-RPC, and how messages are put into bytes.
+//! The error object of JSON-RPC, and the serialization of messages.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::{failure::FieldError, id::Id, revision::Revision, tool::Outcome, wording::shown};
 
-/// Not JSON at all.
+/// Not JSON.
 pub(crate) const PARSE_ERROR: i64 = -32700;
-/// JSON, but no request that can be served now.
+/// JSON, but not a request that can be served now.
 pub(crate) const INVALID_REQUEST: i64 = -32600;
-/// No such method here.
+/// Unknown method.
 pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
-/// The method exists, its parameters do not fit.
+/// The method exists, but its parameters are invalid.
 pub(crate) const INVALID_PARAMS: i64 = -32602;
-/// Our fault.
+/// An error in the server.
 pub(crate) const INTERNAL_ERROR: i64 = -32603;
-/// 2026-07-28: the client has not said that it can do what the request needs.
+/// 2026-07-28: the client has not declared a capability that the request needs.
 pub(crate) const MISSING_CAPABILITY: i64 = -32021;
-/// 2026-07-28: the revision in `_meta` is not spoken here.
+/// 2026-07-28: the revision in `_meta` is not supported.
 pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// An error as JSON-RPC carries it.
+/// A JSON-RPC error.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Error {
-    /// The number a program branches on.
+    /// The code, for programs.
     pub code: i64,
-    /// What a person reads.
+    /// The message, for people.
     pub message: String,
-    /// Details, where there are any.
+    /// Details, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
@@ -48,7 +48,7 @@ impl Error {
         Self::new(METHOD_NOT_FOUND, format!("Method not found: {}", shown(method)))
     }
 
-    /// The client has not said that it can do this.
+    /// The client has not declared a required capability.
     pub(crate) fn missing_capability(missing: &[&String]) -> Self {
         let names: Vec<&str> = missing.iter().map(|name| name.as_str()).collect();
         let required: Map<String, Value> = missing.iter().map(|name| ((*name).clone(), json!({}))).collect();
@@ -56,7 +56,7 @@ impl Error {
             .with_data(json!({"code": "MISSING_CAPABILITY", "requiredCapabilities": required}))
     }
 
-    /// The revision is not spoken here.
+    /// The revision is not supported.
     pub fn unsupported_version(requested: &str) -> Self {
         let supported = Revision::dates(&Revision::ALL);
         let requested = shown(requested);
@@ -65,9 +65,9 @@ impl Error {
     }
 }
 
-/// A parameter that does not fit.
+/// An invalid parameter.
 impl Error {
-    /// The version that was refused, where this is what the error says.
+    /// The rejected version, if the error is about one.
     pub fn received_version(&self) -> Option<&str> {
         let data = self.data.as_ref()?;
         data.get("received_version").or_else(|| data.get("requested"))?.as_str()
@@ -81,7 +81,7 @@ impl From<FieldError> for Error {
     }
 }
 
-/// Puts a result into the bytes of a response.
+/// Serializes a result as a response.
 pub(crate) fn result_bytes(id: &Id, result: &impl Serialize) -> Vec<u8> {
     #[derive(Serialize)]
     struct Response<'a, R> {
@@ -92,14 +92,14 @@ pub(crate) fn result_bytes(id: &Id, result: &impl Serialize) -> Vec<u8> {
     to_bytes(&Response { jsonrpc: "2.0", id, result })
 }
 
-/// Puts the result of a request into the bytes of a response.
+/// Serializes the outcome of a request as a response.
 pub(crate) fn outcome_bytes(id: &Id, outcome: &Outcome) -> Vec<u8> {
     let mut bytes = result_bytes(id, &outcome.members);
     outcome.more.write_into(&mut bytes, outcome.members.is_empty());
     bytes
 }
 
-/// Puts an error into the bytes of a response; without a readable id there is no `id` member.
+/// Serializes an error as a response; without a readable id there is no `id` member.
 pub fn error_bytes(id: Option<&Id>, error: &Error) -> Vec<u8> {
     #[derive(Serialize)]
     struct Response<'a> {
@@ -111,7 +111,7 @@ pub fn error_bytes(id: Option<&Id>, error: &Error) -> Vec<u8> {
     to_bytes(&Response { jsonrpc: "2.0", id, error })
 }
 
-/// Puts a notification into bytes.
+/// Serializes a notification.
 pub(crate) fn notification_bytes(method: &str, params: Option<&impl Serialize>) -> Vec<u8> {
     #[derive(Serialize)]
     struct Notification<'a, P> {
@@ -123,7 +123,7 @@ pub(crate) fn notification_bytes(method: &str, params: Option<&impl Serialize>) 
     to_bytes(&Notification { jsonrpc: "2.0", method, params })
 }
 
-/// What is answered to a message whose handling failed before its id was known.
+/// The answer to a message whose handling failed before its id was known.
 pub fn internal_error() -> Vec<u8> {
     error_bytes(None, &Error::new(INTERNAL_ERROR, "Internal error"))
 }

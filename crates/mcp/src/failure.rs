@@ -1,4 +1,4 @@
-//! How a server says that something did not work, and what each revision makes of it.
+//! How a server reports failures, and how each revision represents them.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -8,33 +8,33 @@ use crate::{
     revision::Revision,
 };
 
-/// The sort of a failure: what a program branches on.
+/// The kind of a failure, for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The arguments do not fit.
+    /// The arguments are invalid.
     InvalidArguments,
-    /// What was named does not exist.
+    /// Something named does not exist.
     NotFound,
-    /// Nobody has said who is asking.
+    /// The caller is not authenticated.
     Unauthenticated,
-    /// Whoever is asking may not.
+    /// The caller lacks the right.
     Forbidden,
-    /// A rule or somebody else's change stands against it.
+    /// A rule or a concurrent change prevents it.
     Conflict,
     /// Too many requests.
     RateLimited,
     /// It took too long.
     Timeout,
-    /// What the answer depends on is away.
+    /// Something that the answer depends on is unavailable.
     Unavailable,
-    /// Our fault; the details are in the log alone.
+    /// An error in the server; the details are in the log only.
     Internal,
     /// None of the others.
     Other,
 }
 
 impl FailureKind {
-    /// Whether it is about who asks and whether the server can serve at all, and not about what was asked.
+    /// Whether it is about the caller or the availability of the server, and not about the request itself.
     pub(crate) fn is_refusal(self) -> bool {
         matches!(
             self,
@@ -59,7 +59,7 @@ impl FailureKind {
         all.into_iter().find(|kind| kind.code_and_name().1 == name)
     }
 
-    /// The code in handshake revisions, and the name in `data.code`, which is the same in all revisions.
+    /// The code in handshake revisions, and the name in `data.code`, which all revisions share.
     fn code_and_name(self) -> (i64, &'static str) {
         match self {
             Self::InvalidArguments => (INVALID_PARAMS, "INVALID_ARGUMENTS"),
@@ -83,7 +83,7 @@ pub struct FieldError {
     pub field: String,
     /// What was expected and what was found.
     pub message: String,
-    /// The values that would have done, where they can be listed.
+    /// The allowed values, if they can be listed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<Value>,
     /// The known name or value closest to what was found.
@@ -92,50 +92,50 @@ pub struct FieldError {
 }
 
 impl FieldError {
-    /// Blames a field.
+    /// Creates an error for a field.
     pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self { field: field.into(), message: message.into(), allowed: Vec::new(), nearest: None }
     }
 
-    /// Puts the name of the object before the name of its field.
+    /// Prefixes the field with the name of the object that contains it.
     pub(crate) fn inside(mut self, parent: &str) -> Self {
         self.field = format!("{parent}.{}", self.field);
         self
     }
 }
 
-/// Why something did not work.
+/// Why a request failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// For programs.
+    /// The kind, for programs.
     pub kind: FailureKind,
-    /// For people.
+    /// The message, for people.
     pub message: String,
-    /// Field by field, where fields are to blame.
+    /// The invalid fields, if any.
     pub errors: Vec<FieldError>,
-    /// What else a program may want to know, such as the URI that was not found.
+    /// Further data for programs, such as the URI that was not found.
     pub details: Vec<(String, Value)>,
 }
 
 impl Failure {
-    /// Makes a failure that blames no field.
+    /// Creates a failure without invalid fields.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), errors: Vec::new(), details: Vec::new() }
     }
 
-    /// Our fault. What happened belongs into the log, not into the answer.
+    /// An error in the server. Its details belong in the log, not in the answer.
     pub fn internal() -> Self {
         Self::new(FailureKind::Internal, "Internal error")
     }
 
-    /// Blames one argument.
+    /// Reports one invalid argument.
     pub fn invalid_argument(field: &str, problem: &str) -> Self {
         let message = format!("{field}: {problem}");
         let errors = vec![FieldError::new(field, problem)];
         Self { errors, ..Self::new(FailureKind::InvalidArguments, message) }
     }
 
-    /// Blames the arguments of `subject`, all at once, in words and as data.
+    /// Reports all invalid arguments of `subject` at once, as text and as data.
     pub fn invalid_arguments(subject: &str, errors: Vec<FieldError>) -> Self {
         let mut message = format!("Invalid arguments for {subject}:");
         for error in &errors {
@@ -144,7 +144,7 @@ impl Failure {
         Self { errors, ..Self::new(FailureKind::InvalidArguments, message) }
     }
 
-    /// The details that go with the message.
+    /// The data of the error.
     pub(crate) fn data(&self, request_id: &str) -> Value {
         let mut data = Map::new();
         data.insert("code".into(), json!(self.kind.code_and_name().1));
@@ -156,7 +156,7 @@ impl Failure {
         Value::Object(data)
     }
 
-    /// The error that a revision has for it.
+    /// The error as a revision represents it.
     pub fn to_error(&self, revision: Revision, request_id: &str) -> Error {
         let code = match (revision.is_stateless(), self.kind) {
             (true, FailureKind::NotFound | FailureKind::InvalidArguments) => INVALID_PARAMS,

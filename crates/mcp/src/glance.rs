@@ -1,4 +1,4 @@
-//! A message that has been read, and a quick look at it, for what HTTP has in its headers and must be the same: its
+//! A message that has been read, and the fields that HTTP repeats in its headers and that must agree: its
 //! revision, method and name.
 
 use serde_json::Value;
@@ -7,14 +7,14 @@ use crate::id::Id;
 use crate::message::{self, Incoming, Rejection};
 use crate::stateless::PROTOCOL_VERSION;
 
-/// What one line or one HTTP body holds, for [`Session::take`](crate::Session::take).
+/// The contents of one line or one HTTP body, for [`Session::take`](crate::Session::take).
 #[derive(Debug)]
 pub struct Arrived<'a> {
     pub(crate) content: Result<Incoming<'a>, Rejection>,
     pub(crate) n_bytes: usize,
 }
 
-/// What a message says of itself. Nothing is said of what cannot be read, nor of a batch.
+/// The header fields of a message; empty for an unreadable message or a batch.
 #[derive(Debug, Default)]
 pub struct Glance {
     /// Its id; none in a notification.
@@ -23,11 +23,11 @@ pub struct Glance {
     pub method: Option<String>,
     /// The revision in its `_meta`.
     pub version: Option<String>,
-    /// The tool, prompt or resource that it is about.
+    /// The tool, prompt or resource that it addresses.
     pub name: Option<String>,
 }
 
-/// Reads what came.
+/// Reads the bytes of a message.
 pub fn read(bytes: &[u8]) -> Arrived<'_> {
     Arrived { content: message::parse(bytes), n_bytes: bytes.len() }
 }
@@ -38,7 +38,7 @@ impl Arrived<'_> {
         matches!(self.content, Ok(Incoming::Batch(_)))
     }
 
-    /// Looks at the message. Whether it is in order is not looked at.
+    /// Extracts the header fields, without validating the message.
     pub fn glance(&self) -> Glance {
         let message = match &self.content {
             Ok(Incoming::One(message)) => message,
@@ -47,7 +47,7 @@ impl Arrived<'_> {
         };
         let params = message.params.as_ref().ok();
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
-        // Each is what the method is about, whatever else the message brings along.
+        // Only the member that identifies the subject of the method, whatever else the message contains.
         let name = if message.method == "resources/read" { "uri" } else { "name" };
         Glance {
             id: message.id.clone(),

@@ -1,7 +1,7 @@
-//! A request's id, kept as the bytes that came.
+//! A request's id, stored as the bytes that were received.
 //!
-//! A client compares ids as it wrote them. A number that went through a float, or a string that was
-//! escaped anew, would be another id to it.
+//! A client compares ids as it wrote them. A number that was parsed as a float, or a string that was
+//! escaped differently, would be another id for it.
 
 use std::{
     borrow::Cow,
@@ -13,7 +13,7 @@ use std::{
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// An id is kept as long as its request is in flight, and a subscription's as long as it is open.
+/// An id is stored while its request is in flight, or while its subscription is open.
 pub(crate) const ID_BYTES_MAX: usize = 64 * 1024;
 
 /// The JSON text of an id: a string or a number.
@@ -21,7 +21,7 @@ pub(crate) const ID_BYTES_MAX: usize = 64 * 1024;
 pub struct Id(Arc<RawValue>);
 
 impl Id {
-    /// Accepts the JSON text of a string or a number that is not too long; nothing else is a valid id.
+    /// Accepts the JSON text of a string or a number of limited length; anything else is not a valid id.
     pub(crate) fn parse(raw: &RawValue) -> Option<Self> {
         match raw.get().as_bytes().first() {
             _ if raw.get().len() > ID_BYTES_MAX => None,
@@ -30,12 +30,12 @@ impl Id {
         }
     }
 
-    /// Returns the id as it stood in the request.
+    /// Returns the id as the request had it.
     pub fn as_json(&self) -> &str {
         self.0.get()
     }
 
-    /// Two spellings of one string are one id: `"a"` and `"\u0061"`.
+    /// Two spellings of one string are the same id: `"a"` and `"\u0061"`.
     fn canonical(&self) -> Cow<'_, str> {
         let text = self.0.get();
         if text.starts_with('"') && text.contains('\\') {

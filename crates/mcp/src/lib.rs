@@ -1,7 +1,7 @@
 //! The Model Context Protocol, server side, in every revision from 2024-11-05 to 2026-07-28.
 //!
-//! Nothing here reads, writes or looks at a clock: bytes come in, [`Step`]s come out, and a transport
-//! does what they say. So stdio and HTTP share every line, and a whole conversation is a unit test.
+//! This crate does no I/O and reads no clock: bytes come in, [`Step`]s come out, and a transport
+//! executes them. So stdio and HTTP share all code, and a whole conversation is a unit test.
 //!
 //! ```text
 //! bytes ─► Session::handle ─► Step::Send  bytes to write
@@ -9,7 +9,7 @@
 //!                          ─► Step::Stop  drain and end
 //! ```
 //!
-//! A server is a [`Profile`] (its name, capabilities and policies) and a [`Server`] (what it does).
+//! A server is a [`Profile`] (its name, capabilities and policies) and a [`Server`] (its behaviour).
 
 mod batch;
 mod call;

@@ -1,28 +1,28 @@
-//! What `resources/list`, `resources/templates/list` and `prompts/list` show.
+//! The items of `resources/list`, `resources/templates/list` and `prompts/list`.
 
 use serde_json::{Map, Value, json};
 
 use crate::revision::Revision;
 
-/// Something that can be read, or a family of such things.
+/// A resource, or a template of resources.
 #[derive(Clone, Debug)]
 pub struct Resource {
-    /// What it is read by; for a family, the RFC 6570 template.
+    /// The URI; for a template, an RFC 6570 URI template.
     pub uri: String,
-    /// What programs call it.
+    /// The name, for programs.
     pub name: String,
-    /// What people call it (from 2025-06-18 on).
+    /// The title, for people (from 2025-06-18 on).
     pub title: Option<String>,
-    /// What it holds.
+    /// A description.
     pub description: Option<String>,
     /// Its media type.
     pub mime_type: Option<String>,
-    /// What else is said of it.
+    /// Further members.
     pub more: Map<String, Value>,
 }
 
 impl Resource {
-    /// `uri_key` is `uri` for one resource and `uriTemplate` for a family.
+    /// `uri_key` is `uri` for a resource and `uriTemplate` for a template.
     pub(crate) fn to_json(&self, uri_key: &str, revision: Revision) -> Value {
         let mut resource = Map::new();
         resource.insert(uri_key.into(), json!(self.uri));
@@ -37,27 +37,27 @@ impl Resource {
     }
 }
 
-/// A prompt that can be filled in.
+/// A prompt with arguments.
 #[derive(Clone, Debug)]
 pub struct Prompt {
-    /// What it is called by.
+    /// The name, for programs.
     pub name: String,
-    /// What people call it (from 2025-06-18 on).
+    /// The title, for people (from 2025-06-18 on).
     pub title: Option<String>,
-    /// What it is for.
+    /// The purpose.
     pub description: Option<String>,
-    /// What it is filled in with.
+    /// The arguments.
     pub arguments: Vec<PromptArgument>,
 }
 
-/// A gap in a prompt.
+/// An argument of a prompt.
 #[derive(Clone, Debug)]
 pub struct PromptArgument {
-    /// What it is called by.
+    /// The name.
     pub name: String,
-    /// What belongs there.
+    /// The description.
     pub description: String,
-    /// Whether the prompt makes no sense without.
+    /// Whether the argument is required.
     pub required: bool,
 }
 

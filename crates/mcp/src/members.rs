@@ -1,14 +1,14 @@
-//! Members of a result that a server has put into JSON already. They are not taken apart and put together again, but spliced
-//! into the bytes of the response.
+//! Members of a result that a server has already serialized. They are spliced into the bytes of the response without
+//! parsing them.
 
 use serde_json::Value;
 
-/// Members one after the other, with a comma before each.
+/// Serialized members, with a comma before each.
 #[derive(Debug, Default)]
 pub(crate) struct Members(Vec<u8>);
 
 impl Members {
-    /// Adds a member with JSON that is given in pieces.
+    /// Adds a member with JSON in several pieces.
     pub(crate) fn json(&mut self, name: &str, pieces: &[&str]) {
         self.name(name);
         for piece in pieces {
@@ -16,7 +16,7 @@ impl Members {
         }
     }
 
-    /// Adds an array whose first object is given up to its last member: `text`, a string that is JSON itself.
+    /// Adds an array whose first object is complete except for its last member: `text`, a string that contains JSON.
     pub(crate) fn text_in(&mut self, name: &str, opening: &str, json: &str, others: &[Value]) {
         self.0.reserve(3 * json.len() + 256);
         self.name(name);
@@ -32,7 +32,7 @@ impl Members {
         self.0.push(b']');
     }
 
-    /// Puts them at the end of the result in a response.
+    /// Appends them to the result of a response.
     pub(crate) fn write_into(&self, response: &mut Vec<u8>, is_result_empty: bool) {
         const ENDS: &[u8] = b"}}";
         if !self.0.is_empty() {
@@ -49,12 +49,12 @@ impl Members {
     }
 }
 
-/// Puts JSON into a string of JSON. It is written by hand because every tenth byte of JSON is a quote, and a serializer is
-/// made for texts in which they are rare.
+/// Escapes JSON as a JSON string. Written by hand because every tenth byte of JSON is a quote, and serializers are
+/// optimized for texts with few of them.
 fn push_escaped(bytes: &mut Vec<u8>, json: &str) {
-    // Looked at to the end, which is quicker than to ask after every byte whether to go on.
+    // Reading to the end is faster than a check after every byte.
     if json.bytes().fold(false, |found, byte| found | (byte < b' ')) {
-        // Between its values JSON may have line breaks. What we write has none.
+        // JSON may have line breaks between its values. Ours has none.
         let string = Value::from(json).to_string();
         return bytes.extend_from_slice(&string.as_bytes()[1..string.len() - 1]);
     }

@@ -1,4 +1,4 @@
-//! Turns bytes into messages. Total: any bytes give messages or an error to send, never a panic.
+//! Parses messages: any bytes give messages or an error to send, never a panic.
 
 use std::fmt;
 
@@ -14,19 +14,19 @@ use crate::{
     values::{VALUES_MAX, ValueCounter},
 };
 
-/// The largest message that is read.
+/// The largest accepted message.
 pub const MESSAGE_BYTES_MAX: usize = 10 * 1024 * 1024;
 
-/// How many messages one batch may hold.
+/// The largest number of messages in a batch.
 const BATCH_MESSAGES_MAX: usize = 1_000;
 
-/// What a transport answers to a message over [`MESSAGE_BYTES_MAX`], of which it need not keep the bytes.
+/// The answer to a message over [`MESSAGE_BYTES_MAX`], whose bytes a transport need not keep.
 pub fn too_large() -> Vec<u8> {
     let message = format!("Message too large (limit {MESSAGE_BYTES_MAX} bytes)");
     crate::error::error_bytes(None, &Error::new(INVALID_REQUEST, message))
 }
 
-/// What a message with more than [`VALUES_MAX`] values is answered.
+/// The error for a message with more than [`VALUES_MAX`] values.
 pub fn too_many_values() -> Error {
     Error::new(INVALID_REQUEST, format!("Message too large (limit {VALUES_MAX} JSON values)"))
 }
@@ -37,9 +37,9 @@ pub(crate) struct Message<'a> {
     /// Absent in a notification.
     pub id: Option<Id>,
     pub method: String,
-    /// A notification with bad parameters is still a notification, and never answered.
+    /// A notification with invalid parameters is still a notification, and never answered.
     pub params: Result<Map<String, Value>, Error>,
-    /// The same as it came, for ids that stand inside and come back byte for byte.
+    /// The parameters as received, for ids in them that are returned byte for byte.
     pub raw_params: Option<&'a RawValue>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) enum Incoming<'a> {
     Batch(Vec<Result<Message<'a>, Rejection>>),
 }
 
-/// Reads what one line or one HTTP body holds.
+/// Parses the contents of one line or one HTTP body.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Incoming<'_>, Rejection> {
     let text = str::from_utf8(bytes)
         .map_err(|error| parse_error(format!("invalid UTF-8 at byte {}", error.valid_up_to())))?;
@@ -98,7 +98,7 @@ fn parse_object(text: &str) -> Result<Message<'_>, Rejection> {
     let reject = |problem: String| invalid_request(id.clone(), problem);
 
     if let Some(member) = envelope.repeated {
-        // Of two ids neither is readable.
+        // With two ids, neither can be trusted.
         let id = id.filter(|_| !envelope.has_two_ids);
         return Err(invalid_request(id, format!("\"{member}\" appears twice")));
     }
@@ -131,7 +131,7 @@ fn parse_params(raw: Option<&RawValue>) -> Result<Map<String, Value>, Error> {
     if !text.starts_with('{') {
         return Err(Error::new(INVALID_PARAMS, "Invalid params: expected an object"));
     }
-    // Up to here nothing but slices of the text was kept.
+    // So far only slices of the text were kept.
     if !ValueCounter::default().add(text.as_bytes()) {
         return Err(too_many_values());
     }
@@ -140,7 +140,7 @@ fn parse_params(raw: Option<&RawValue>) -> Result<Map<String, Value>, Error> {
         if problem.starts_with("recursion limit exceeded") {
             Error::new(INVALID_REQUEST, "Invalid Request: nested deeper than 128 levels")
         } else {
-            // It is JSON, but holds what no value can: a number beyond all floats, half a surrogate pair.
+            // Valid JSON that cannot be represented: a number beyond the range of floats, half a surrogate pair.
             Error::new(INVALID_PARAMS, format!("Invalid params: {problem}"))
         }
     })
@@ -158,8 +158,8 @@ fn invalid_request(id: Option<Id>, problem: impl fmt::Display) -> Rejection {
     Rejection { id, error: Error::new(INVALID_REQUEST, format!("Invalid Request: {problem}")) }
 }
 
-/// The members of a message, not yet looked into. Written by hand because a derived one would
-/// refuse a repeated member as bad JSON and could not say which id the message had.
+/// The unparsed members of a message. Written by hand because a derived implementation would
+/// reject a duplicate member as invalid JSON, and could not return the id of the message.
 #[derive(Default)]
 struct Envelope<'a> {
     jsonrpc: Option<&'a RawValue>,

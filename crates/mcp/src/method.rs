@@ -23,7 +23,7 @@ pub(crate) enum Method {
     Complete,
 }
 
-/// Each with the one era in which it exists; none means both.
+/// Each with the only era in which it exists; `None` means both.
 const METHODS: [(&str, Method, Option<Era>); 16] = [
     ("initialize", Method::Initialize, Some(Era::Handshake)),
     ("ping", Method::Ping, Some(Era::Handshake)),
@@ -43,20 +43,20 @@ const METHODS: [(&str, Method, Option<Era>); 16] = [
     ("completion/complete", Method::Complete, None),
 ];
 
-/// The name itself where there is such a method in any revision, for counters; otherwise `unknown`.
+/// The name itself if any revision has such a method, for counters; otherwise `unknown`.
 pub fn method_name(name: &str) -> &'static str {
     METHODS.into_iter().find(|(known, ..)| *known == name).map_or("unknown", |(known, ..)| known)
 }
 
 impl Method {
-    /// Returns the method of that name, if a server with these capabilities serves it in that era.
+    /// Returns the method with this name, if a server with these capabilities serves it in this era.
     pub fn find(name: &str, era: Era, capabilities: &Capabilities) -> Option<Self> {
         let (_, method, only_in) = METHODS.into_iter().find(|(known, ..)| *known == name)?;
         let exists = only_in.is_none_or(|only| only == era);
         (exists && method.is_served(capabilities)).then_some(method)
     }
 
-    /// Returns its name.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         METHODS.into_iter().find(|(_, method, _)| *method == self).map_or("", |(name, ..)| name)
     }
@@ -75,7 +75,7 @@ impl Method {
         }
     }
 
-    /// Tells whether 2026-07-28 lets a client keep the result.
+    /// Returns whether 2026-07-28 lets a client cache the result.
     pub fn is_cacheable(self) -> bool {
         matches!(
             self,

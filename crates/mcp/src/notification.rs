@@ -1,7 +1,7 @@
-//! What a server says of its own accord: that lists or resources changed.
+//! Notifications of changed lists and resources.
 //!
-//! Handshake revisions hear of every list they were promised and of the resources they subscribed
-//! to. 2026-07-28 hears only what a `subscriptions/listen` asked for, tagged with that request's id.
+//! In handshake revisions clients are notified about every declared list and the resources they subscribed
+//! to. In 2026-07-28 they are notified only about what a `subscriptions/listen` requested, tagged with that request's id.
 
 use std::collections::BTreeSet;
 
@@ -21,20 +21,20 @@ use crate::{
 /// What changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
-    /// Tools appeared or went.
+    /// Tools were added or removed.
     Tools,
-    /// Prompts appeared or went.
+    /// Prompts were added or removed.
     Prompts,
-    /// Resources appeared or went.
+    /// Resources were added or removed.
     Resources,
-    /// This resource reads differently now.
+    /// The contents of this resource changed.
     Resource(String),
-    /// Everything may be another now: the list of resources, and each of them.
+    /// Everything may have changed: the list of resources, and each of them.
     EveryResource,
 }
 
 impl Change {
-    /// The notification for a session that began with a handshake.
+    /// The notification for a handshake session.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.bytes(None)
     }
@@ -59,7 +59,7 @@ impl Change {
         notification_bytes(method, has_params.then_some(&Params { uri, meta }))
     }
 
-    /// Tells whether the server promised to say this.
+    /// Returns whether the server declared this notification.
     pub(crate) fn is_declared(&self, capabilities: &Capabilities) -> bool {
         match self {
             Self::Tools => capabilities.tools.is_some_and(|tools| tools.list_changed),
@@ -72,30 +72,30 @@ impl Change {
     }
 }
 
-/// What a client wants to hear of, for a server that has to ask others for it.
+/// The changes that a client is interested in, for a server that has to subscribe elsewhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interest {
-    /// Whether lists change.
+    /// Whether lists matter.
     pub lists: bool,
-    /// Whether these resources change.
+    /// The resources that matter.
     pub uris: BTreeSet<String>,
 }
 
-/// How many resources one subscription or session may watch.
+/// The number of resources that one subscription or session may watch.
 pub(crate) const WATCHED_URIS_MAX: usize = 10_000;
 
-/// What an open `subscriptions/listen` hears of.
+/// The changes that an open `subscriptions/listen` is notified about.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ListenFilter {
     tools: bool,
     prompts: bool,
     resources: bool,
-    /// Each with its one spelling, as it was asked for.
+    /// The canonical URI of each, with the URI that was requested.
     uris: Vec<(String, String)>,
 }
 
 impl ListenFilter {
-    /// Reads what the client asks for and keeps what the server can honour.
+    /// Parses the request and keeps what the server supports.
     pub fn parse(params: &mut Map<String, Value>, profile: &Profile) -> Result<Self, FieldError> {
         let capabilities = &profile.capabilities;
         if !params.contains_key("notifications") {
@@ -141,23 +141,23 @@ impl ListenFilter {
         Ok(filter)
     }
 
-    /// The resources that were asked for.
+    /// The requested resources.
     pub fn uris(&self) -> Vec<String> {
         self.uris.iter().map(|(_, given)| given.clone()).collect()
     }
 
-    /// Leaves out all resources but these.
+    /// Removes all other resources.
     pub fn keep(&mut self, watched: &BTreeSet<String>) {
         self.uris.retain(|(_, given)| watched.contains(given));
     }
 
-    /// Adds what is to be heard.
+    /// Adds the interest of this subscription.
     pub fn add_to(&self, interest: &mut Interest) {
         interest.lists |= self.tools || self.prompts || self.resources;
         interest.uris.extend(self.uris.iter().map(|(_, uri)| uri.clone()));
     }
 
-    /// The changes that are to be heard, in the words of who asked for them.
+    /// The changes that match, with URIs as the client requested them.
     pub fn wanted(&self, change: &Change) -> Vec<Change> {
         let is_wanted = match change {
             Change::Tools => self.tools,
@@ -194,7 +194,7 @@ impl ListenFilter {
     }
 }
 
-/// The first thing a subscription hears: what it will hear.
+/// The first notification of a subscription: its accepted filter.
 pub(crate) fn acknowledged(id: &Id, filter: &ListenFilter) -> Vec<u8> {
     #[derive(Serialize)]
     struct Params<'a> {
@@ -206,7 +206,7 @@ pub(crate) fn acknowledged(id: &Id, filter: &ListenFilter) -> Vec<u8> {
     notification_bytes("notifications/subscriptions/acknowledged", Some(&params))
 }
 
-/// The last thing a subscription hears, when the server ends it.
+/// The last message of a subscription, when the server ends it.
 pub(crate) fn listen_result(id: &Id, profile: &Profile) -> Vec<u8> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
@@ -220,7 +220,7 @@ pub(crate) fn listen_result(id: &Id, profile: &Profile) -> Vec<u8> {
     result_bytes(id, &Ended { result_type: "complete", meta })
 }
 
-/// Typed, because an id is text that must come back byte for byte and may be no value that we could hold.
+/// Typed, because an id must be returned byte for byte and may not be representable as a value.
 #[derive(Serialize)]
 struct SubscriptionMeta<'a> {
     #[serde(rename = "io.modelcontextprotocol/subscriptionId")]

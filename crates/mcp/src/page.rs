@@ -7,25 +7,25 @@ use crate::failure::{Failure, FailureKind, FieldError};
 /// One page of a list.
 #[derive(Clone, Debug)]
 pub struct Page<T> {
-    /// What is on it.
+    /// Its items.
     pub items: Vec<T>,
-    /// Where the next one begins; opaque to clients.
+    /// The start of the next page; opaque to clients.
     pub next_cursor: Option<String>,
 }
 
 impl<T> Page<T> {
-    /// A list that fits on one page.
+    /// A list on a single page.
     pub fn whole(items: Vec<T>) -> Self {
         Self { items, next_cursor: None }
     }
 }
 
-/// Cuts the page that `cursor` points at out of a list that does not change while it is read.
+/// Returns the page at `cursor` from a list that does not change while it is read.
 pub fn page_of<T: Clone>(items: &[T], cursor: Option<&str>, page_size: usize) -> Result<Page<T>, Failure> {
     page_from(items.len(), cursor, page_size, |range| items[range].to_vec())
 }
 
-/// The same for a list of so many items that is not made as a whole: `items` makes a range of it.
+/// The same for a list of `total` items that is generated in parts: `items` returns a range of it.
 pub fn page_from<T>(
     n_items: usize,
     cursor: Option<&str>,
@@ -48,7 +48,7 @@ fn bad_cursor() -> Failure {
     Failure { errors: vec![error], ..Failure::new(FailureKind::InvalidArguments, message) }
 }
 
-/// The letter keeps clients from taking a cursor for a number to calculate with.
+/// The letter prevents clients from calculating with cursors as numbers.
 fn encode(start: usize) -> String {
     format!("p{start:x}")
 }

@@ -1,5 +1,5 @@
-//! What makes one server different from another before it does anything: its name, what it
-//! declares, and its policies.
+//! The static differences between servers: name, declared
+//! capabilities, and policies.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -17,27 +17,27 @@ pub struct Profile {
     pub version: String,
     /// `serverInfo.description`, from [`Profile::description_since`] on.
     pub description: Option<String>,
-    /// The first revision that is sent the title. The protocol has it from 2025-06-18 on.
+    /// The first revision with the title. The protocol has it from 2025-06-18 on.
     pub title_since: Revision,
-    /// The first revision that is sent the description. The protocol has it from 2025-11-25 on.
+    /// The first revision with the description. The protocol has it from 2025-11-25 on.
     pub description_since: Revision,
-    /// What is served. A method of a capability that is not here does not exist.
+    /// The capabilities. Methods of other capabilities do not exist.
     pub capabilities: Capabilities,
-    /// What an `initialize` with an unknown version gets.
+    /// The answer to an `initialize` with an unknown version.
     pub versions: VersionPolicy,
-    /// How a failing tool says so.
+    /// How failures of tools are reported.
     pub tool_errors: ToolErrors,
-    /// A request without the right, or over the rate limit, is rejected by the status of the answer, as over HTTP, and never by the result of a
+    /// Missing rights and exceeded rate limits are reported by the status of the answer, as over HTTP, not by the result of a
     /// tool.
     pub refuses_by_status: bool,
-    /// The canonical URI that change notifications use, where a resource has several.
+    /// The canonical URI for change notifications, if a resource has several.
     pub canonical: fn(&str) -> String,
-    /// How long a client may keep what it was told (2026-07-28).
+    /// How long a client may cache answers (2026-07-28).
     pub cache: Cache,
 }
 
 impl Profile {
-    /// A server that declares nothing yet, negotiates versions and reports tool errors as text.
+    /// A server without capabilities that negotiates versions and reports tool errors as text.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -65,7 +65,7 @@ impl Profile {
     }
 }
 
-/// How a server introduces itself.
+/// The identity of a server.
 #[derive(Serialize)]
 pub(crate) struct ServerInfo<'a> {
     name: &'a str,
@@ -76,32 +76,32 @@ pub(crate) struct ServerInfo<'a> {
     description: Option<&'a str>,
 }
 
-/// What a server declares, and therefore serves.
+/// The capabilities that a server declares, and therefore serves.
 #[derive(Clone, Debug, Default)]
 pub struct Capabilities {
-    /// Tools to call.
+    /// Tools.
     pub tools: Option<ListCapability>,
-    /// Prompts to fill in.
+    /// Prompts.
     pub prompts: Option<ListCapability>,
-    /// Resources to read.
+    /// Resources.
     pub resources: Option<ResourceCapability>,
     /// Completion of arguments.
     pub completions: bool,
 }
 
-/// What is served about a list beside the list.
+/// The features of a list.
 #[derive(Clone, Copy, Debug)]
 pub struct ListCapability {
     /// Clients are notified when an item is added or removed.
     pub list_changed: bool,
 }
 
-/// What is served about resources beside reading them.
+/// The features of resources.
 #[derive(Clone, Copy, Debug)]
 pub struct ResourceCapability {
     /// Clients are notified when resources are added or removed.
     pub list_changed: bool,
-    /// Clients may ask to be told when one changes.
+    /// Clients can subscribe to changes of a resource.
     pub subscribe: bool,
     /// Resources are also served by path, for clients written to that form: after a handshake `resources/list` takes
     /// a `path`, and there is `resources/get`. Such clients also call a tool by `tool` instead of `name`.
@@ -109,7 +109,7 @@ pub struct ResourceCapability {
 }
 
 impl Capabilities {
-    /// Everything there is: tools, prompts and resources, told of when they change, and completion.
+    /// Everything: tools, prompts and resources with change notifications, and completion.
     pub fn all() -> Self {
         Self {
             tools: Some(ListCapability { list_changed: true }),
@@ -146,19 +146,19 @@ impl Capabilities {
     }
 }
 
-/// What an `initialize` with a version that is not spoken gets.
+/// The answer to an `initialize` with an unsupported version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VersionPolicy {
-    /// The newest version that has a handshake; the client decides whether it can live with it.
+    /// The newest version with a handshake; the client decides whether it supports it.
     Negotiate,
     /// An error that lists the versions.
     Strict {
-        /// The server ends after that answer.
+        /// The same, and the server ends after that answer.
         terminate: bool,
     },
 }
 
-/// How a failing tool says so.
+/// How failures of tools are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolErrors {
     /// A result with `isError` and the text, in every revision.
@@ -167,21 +167,21 @@ pub enum ToolErrors {
     ByRevision,
 }
 
-/// How long, and by whom, an answer of 2026-07-28 may be kept.
+/// How long, and by whom, an answer of 2026-07-28 may be cached.
 #[derive(Clone, Copy, Debug)]
 pub struct Cache {
-    /// Milliseconds; 0 means that it is stale at once.
+    /// Milliseconds; 0 means that it is stale immediately.
     pub ttl_ms: u64,
-    /// Who may keep it.
+    /// Who may cache it.
     pub scope: CacheScope,
 }
 
-/// Who may keep an answer.
+/// Who may cache an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheScope {
-    /// Only the client that asked: the answer depends on who it is.
+    /// Only the client itself, because the answer depends on the caller.
     Private,
-    /// Anyone on the way.
+    /// Any intermediary.
     Public,
 }
 

@@ -13,10 +13,10 @@ use crate::{
     wording::{mismatch, quoted},
 };
 
-/// A request whose parameters make sense.
+/// A request with valid parameters.
 #[derive(Clone, Debug)]
 pub enum Request {
-    /// `initialize`, with the revision both sides will speak.
+    /// `initialize`, with the negotiated revision.
     Initialize(Revision),
     /// `server/discover`
     Discover,
@@ -28,14 +28,14 @@ pub enum Request {
     CallTool {
         /// The tool.
         name: String,
-        /// Its arguments, not yet checked.
+        /// Its arguments, not yet validated.
         arguments: Map<String, Value>,
     },
     /// `resources/list`
     ListResources {
-        /// Only what is under this path, where resources are served by path.
+        /// Only resources under this path, if resources are served by path.
         path: Option<String>,
-        /// Where the page begins.
+        /// The start of the page.
         cursor: Option<String>,
     },
     /// `resources/templates/list`
@@ -61,7 +61,7 @@ pub enum Request {
     Complete(CompletionReference, Completion),
 }
 
-/// What an argument to be completed belongs to.
+/// What a completed argument belongs to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CompletionReference {
     /// A prompt, by name.
@@ -70,19 +70,19 @@ pub enum CompletionReference {
     Resource(String),
 }
 
-/// An argument to be completed.
+/// An argument to complete.
 #[derive(Clone, Debug)]
 pub struct Completion {
     /// Its name.
     pub name: String,
-    /// What has been typed.
+    /// The text so far.
     pub value: String,
-    /// Arguments that are already decided.
+    /// The other arguments that are already known.
     pub arguments: Map<String, Value>,
 }
 
 impl Request {
-    /// Reads the parameters of a method that needs no session to understand.
+    /// Parses the parameters of a method that does not depend on the session.
     pub(crate) fn parse(method: Method, params: &mut Map<String, Value>) -> Result<Self, FieldError> {
         Ok(match method {
             Method::Ping => Self::Ping,
@@ -110,7 +110,7 @@ impl Request {
     }
 }
 
-/// What an `initialize` says, before the policy on versions is asked.
+/// The contents of an `initialize`, before the version policy is applied.
 pub(crate) fn initialize(
     params: &mut Map<String, Value>,
     has_params: bool,
@@ -134,7 +134,7 @@ pub(crate) fn initialize(
     Ok((version, Client { name: text("name"), version: text("version") }))
 }
 
-/// The token under which the client wants to hear of progress.
+/// The token for progress notifications.
 pub(crate) fn progress_token(
     params: &Map<String, Value>,
     raw_params: Option<&RawValue>,
@@ -148,7 +148,7 @@ pub(crate) fn progress_token(
     }
 }
 
-/// A token comes back byte for byte, as an id does.
+/// A token is returned byte for byte, like an id.
 fn raw_progress_token(params: &RawValue) -> Option<Id> {
     #[derive(Deserialize)]
     struct Params<'a> {
@@ -210,7 +210,7 @@ fn optional_string(params: &mut Map<String, Value>, key: &str) -> Result<Option<
     }
 }
 
-/// Takes the older names of members for those of the protocol, or a `path` away where it means nothing.
+/// Renames older names of members to those of the protocol, and removes a `path` that has no meaning.
 pub(crate) fn rename(method: Method, params: &mut Map<String, Value>, has_paths: bool, revision: Revision) {
     let (older, name) = match method {
         Method::ListResources if !has_paths || revision.is_stateless() => {

@@ -15,12 +15,12 @@ pub enum Revision {
     V2026_07_28,
 }
 
-/// Whether a request relies on what came before it.
+/// Whether a request depends on earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Era {
-    /// The revision was settled by `initialize`, and the lifecycle holds.
+    /// The revision was negotiated by `initialize`, and the lifecycle applies.
     Handshake,
-    /// The request says in `_meta` all there is to know.
+    /// The request is self-contained through its `_meta`.
     Stateless,
 }
 
@@ -29,14 +29,14 @@ impl Revision {
     pub const ALL: [Self; 5] =
         [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
 
-    /// The revisions that open with `initialize`.
+    /// The revisions that start with `initialize`.
     pub const HANDSHAKE: [Self; 4] =
         [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25];
 
-    /// What a server answers to an `initialize` it does not know, where its policy is to negotiate.
+    /// The answer to an `initialize` with an unknown version, if the policy is to negotiate.
     pub const LATEST_HANDSHAKE: Self = Self::V2025_11_25;
 
-    /// Returns the revision of that date, if it is one.
+    /// Returns the revision with this date, if it exists.
     pub fn parse(date: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|revision| revision.as_str() == date)
     }
@@ -52,7 +52,7 @@ impl Revision {
         }
     }
 
-    /// Tells whether each request stands alone, with no handshake before it.
+    /// Returns whether each request is self-contained, without a handshake.
     pub fn is_stateless(self) -> bool {
         self == Self::V2026_07_28
     }

@@ -1,4 +1,4 @@
-//! Runs a call on a server and puts the answer into the words of its revision.
+//! Runs a call on a server and renders the answer for its revision.
 
 use std::{cell::Cell, sync::Arc};
 
@@ -19,10 +19,10 @@ use crate::{
     wording::{mismatch, shown, unknown_name},
 };
 
-/// The protocol allows no more completions in one answer.
+/// The protocol allows no more completions in an answer.
 const COMPLETIONS_MAX: usize = 100;
 
-/// Runs a call. Progress goes out through `send` while it runs; the answer is for
+/// Runs a call. Progress is sent through `send` while it runs; the answer goes to
 /// [`Session::finish`](crate::Session::finish).
 pub fn run(server: &dyn Server, call: Call, send: &dyn Fn(Vec<u8>)) -> Answer {
     let Call { ticket, request, progress_token, client_capabilities, profile } = call;
@@ -65,7 +65,7 @@ pub fn run(server: &dyn Server, call: Call, send: &dyn Fn(Vec<u8>)) -> Answer {
     Answer::new(ticket.clone(), result)
 }
 
-/// Answers what has a result of a few members.
+/// Answers requests whose result has a few members.
 fn answer(
     server: &dyn Server,
     context: &Context<'_>,
@@ -142,7 +142,7 @@ fn insert_instructions(result: &mut Map<String, Value>, server: &dyn Server, con
     }
 }
 
-/// No such tool is the protocol's error. What goes wrong in a tool is the tool's, and said as the profile wants.
+/// An unknown tool is a protocol error. A failure of a tool is reported as the profile says.
 fn call_tool(
     server: &dyn Server,
     context: &Context<'_>,
@@ -177,13 +177,13 @@ fn call_tool(
     }
 }
 
-/// A failed tool in the words of its revision, whether it failed itself or could not be looked up.
+/// A failure of a tool as the revision represents it, whether the tool failed or was not found.
 fn failed(context: &Context<'_>, profile: &Profile, failure: &Failure) -> Result<Outcome, Error> {
     let result = failed_result(profile, context.revision, failure, &context.request_id());
     result.map(Outcome::from).ok_or_else(|| context.error(failure))
 }
 
-/// Finds a tool by its name, also where a host has put its own name before it, or a model has written it in its own way:
+/// Finds a tool by its name, also if a host has prefixed the name, or a model has spelled it differently:
 /// `mcp__spexus__get_entity`, `getEntity`, `get-entity`.
 fn find_tool(server: &dyn Server, context: &Context<'_>, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
     let found = server.tool(context, name)?;
@@ -294,7 +294,7 @@ fn listed<T>(key: &str, page: Page<T>, to_json: impl Fn(&T) -> Value) -> Map<Str
     result
 }
 
-/// A resource that is not there is named in the error's data, as the protocol shows it.
+/// The data of the error names the missing resource, as the protocol shows it.
 fn about_uri(mut failure: Failure, uri: &str) -> Failure {
     if failure.kind == FailureKind::NotFound {
         failure.details.push(("uri".into(), json!(uri)));

@@ -1,4 +1,4 @@
-//! What a server does. Everything has a default, so that a server writes only what it offers.
+//! The behaviour of a server. Every method has a default, so that a server implements only what it offers.
 
 use std::{cell::Cell, collections::BTreeSet, sync::Arc, time::Instant};
 
@@ -19,28 +19,28 @@ use crate::{
     tool::{Tool, ToolOutput},
 };
 
-/// What to do instead of calling a tool that there is not.
+/// A replacement for an unknown tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instead {
     /// The tool to call.
     pub tool: Option<String>,
-    /// The end of the message: which tool, how, or why this one cannot be called.
+    /// The end of the message: which tool to call and how, or why this one cannot be called.
     pub advice: String,
 }
 
-/// What a server offers. Methods run on any thread, several at once.
+/// The features of a server. Methods run on any thread, several at once.
 pub trait Server: Send + Sync {
     /// The instructions that agents receive when they connect.
     fn instructions(&self, _context: &Context<'_>) -> Option<String> {
         None
     }
 
-    /// Lists the tools, in an order that does not change from call to call.
+    /// Lists the tools, always in the same order.
     fn tools(&self, _context: &Context<'_>, _cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
         Ok(Page::whole(Vec::new()))
     }
 
-    /// Returns the tool of that name.
+    /// Returns the tool with this name.
     fn tool(&self, context: &Context<'_>, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
         let mut cursor = None;
         loop {
@@ -55,30 +55,30 @@ pub trait Server: Send + Sync {
         }
     }
 
-    /// Whether names and arguments are taken by the letter, and messages are the shortest there are.
+    /// Whether names and arguments must match exactly, and messages are as short as possible.
     fn is_literal(&self) -> bool {
         false
     }
 
-    /// Changes arguments into what they mean before they are checked, and returns what the caller should know about it.
+    /// Normalizes arguments before they are validated, and returns notes for the caller.
     fn normalise(&self, _context: &Context<'_>, tool: &Tool, arguments: &mut Value) -> Vec<String> {
         tool.input_schema.normalise(arguments)
     }
 
-    /// What somebody is to use instead who called a tool that there is not.
+    /// Suggests a replacement for an unknown tool.
     fn instead_of(&self, context: &Context<'_>, name: &str, _arguments: &Value) -> Option<Instead> {
         let known: Vec<Arc<Tool>> = self.tools(context, None).map(|page| page.items).unwrap_or_default();
         let nearest = nearest::nearest(name, known.iter().map(|tool| tool.name.as_str()))?;
         Some(Instead { tool: Some(nearest.to_owned()), advice: format!("did you mean {nearest}?") })
     }
 
-    /// Checks arguments before the tool runs. A server overrides this only to speak in its own words.
+    /// Validates arguments before the tool runs. A server overrides this only to word errors differently.
     fn check_arguments(&self, _context: &Context<'_>, tool: &Tool, arguments: &Value) -> Result<(), Failure> {
         let errors = tool.input_schema.check(arguments);
         if errors.is_empty() { Ok(()) } else { Err(Failure::invalid_arguments(&tool.name, errors)) }
     }
 
-    /// Runs a tool whose arguments, an object, have been checked.
+    /// Runs a tool with validated arguments, an object.
     fn call_tool(
         &self,
         _context: &Context<'_>,
@@ -93,7 +93,7 @@ pub trait Server: Send + Sync {
         Ok(Page::whole(Vec::new()))
     }
 
-    /// Lists the resources under a path, where the profile says that they are served by path.
+    /// Lists the resources under a path, if the profile says that they are served by path.
     fn resources_under(
         &self,
         _context: &Context<'_>,
@@ -103,7 +103,7 @@ pub trait Server: Send + Sync {
         Err(Failure::new(FailureKind::NotFound, format!("Resource not found: {path}")))
     }
 
-    /// Lists the families of resources; the `uri` of each is an RFC 6570 template.
+    /// Lists the resource templates; the `uri` of each is an RFC 6570 template.
     fn templates(&self, _context: &Context<'_>, _cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
         Ok(Page::whole(Vec::new()))
     }
@@ -113,17 +113,17 @@ pub trait Server: Send + Sync {
         Err(Failure::new(FailureKind::NotFound, format!("Resource not found: {uri}")))
     }
 
-    /// Says whether a resource may be subscribed to; by default, if it can be read.
+    /// Returns whether a resource can be subscribed to; by default, if it can be read.
     fn check_subscription(&self, context: &Context<'_>, uri: &str) -> Result<(), Failure> {
         self.read(context, uri).map(drop)
     }
 
-    /// Returns which of some resources can be listened to: those that can be subscribed to.
+    /// Returns those resources that can be subscribed to.
     fn watchable(&self, context: &Context<'_>, uris: Vec<String>) -> Result<BTreeSet<String>, Failure> {
         let mut watchable = BTreeSet::new();
         for uri in uris {
             if context.is_cancelled() {
-                return Err(Failure::new(FailureKind::Timeout, "nobody waits any more"));
+                return Err(Failure::new(FailureKind::Timeout, "the caller no longer waits"));
             }
             match self.check_subscription(context, &uri) {
                 Ok(()) => drop(watchable.insert(uri)),
@@ -142,7 +142,7 @@ pub trait Server: Send + Sync {
         Ok(Page::whole(Vec::new()))
     }
 
-    /// Fills in a prompt whose required arguments are there: its messages, as the protocol has them.
+    /// Fills in a prompt with its required arguments: its messages, in the form of the protocol.
     fn fill_prompt(
         &self,
         _context: &Context<'_>,
@@ -152,7 +152,7 @@ pub trait Server: Send + Sync {
         Err(Failure::new(FailureKind::NotFound, format!("Unknown prompt: {}", prompt.name)))
     }
 
-    /// Completes the value of an argument, best first.
+    /// Completes the value of an argument, best completions first.
     fn complete(
         &self,
         _context: &Context<'_>,
@@ -162,57 +162,57 @@ pub trait Server: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Hands over what to call when something changed. A transport does this once, at the start.
+    /// Receives the callback for changes. A transport calls this once, at the start.
     fn watch(&self, _changed: Changed) {}
 
-    /// Hands over what the client wants to hear of, whenever that changes. It must not wait. Most servers need not
-    /// know: they tell of every change, and the session passes on what is wanted.
+    /// Receives the interest of the client, whenever it changes. It must not block. Most servers ignore it:
+    /// they report every change, and the session forwards those of interest.
     fn interest(&self, _interest: Interest) {}
 
-    /// Tells whether a request is answered so fast, without ever waiting, that handing it to another thread
-    /// would cost more. Such requests are run where messages are read: nothing else is read meanwhile.
+    /// Returns whether a request is answered so fast, without blocking, that handing it to another thread
+    /// would take longer. Such requests run on the reading thread: nothing else is read meanwhile.
     fn is_quick(&self, request: &Request) -> bool {
         matches!(request, Request::Ping | Request::Unsubscribe(_))
     }
 }
 
-/// What a server calls when something changed, from any thread.
+/// The callback for changes, callable from any thread.
 pub type Changed = Box<dyn Fn(Change) + Send + Sync>;
 
-/// What a request brings with it beside its parameters.
+/// The context of a request, in addition to its parameters.
 pub struct Context<'a> {
     /// The request's own id.
     pub id: &'a Id,
-    /// The revision the answer is for.
+    /// The revision of the answer.
     pub revision: Revision,
-    /// Reports how far a long call has come.
+    /// Reports the progress of a long call.
     pub progress: Progress<'a>,
     pub(crate) ticket: &'a Ticket,
 }
 
 impl Context<'_> {
-    /// Names this request in the log and in internal errors.
+    /// Identifies this request in the log and in internal errors.
     pub fn request_id(&self) -> String {
         self.ticket.request_id()
     }
 
-    /// When the request arrived: its time limit counts from here.
+    /// When the request arrived: its time limit starts here.
     pub fn started(&self) -> Instant {
         self.ticket.started
     }
 
-    /// Sets what is done when nobody waits for the answer any more; at once, if that is so already.
+    /// Sets a callback for when nobody waits for the answer any more; called immediately if that is the case already.
     pub fn on_cancel(&self, hook: impl FnOnce() + Send + 'static) {
         self.ticket.on_cancel(Box::new(hook));
     }
 
-    /// Tells whether nobody waits for the answer any more. Long work asks now and then, and stops.
+    /// Returns whether nobody waits for the answer any more. Long work checks this from time to time, and stops.
     pub fn is_cancelled(&self) -> bool {
         self.ticket.is_cancelled()
     }
 }
 
-/// Reports progress, where the client asked for it.
+/// Reports progress, if the client requested it.
 pub struct Progress<'a> {
     pub(crate) token: Option<&'a Id>,
     pub(crate) send: &'a dyn Fn(Vec<u8>),
@@ -222,13 +222,13 @@ pub struct Progress<'a> {
 }
 
 impl Progress<'_> {
-    /// Tells whether the client wants to hear of progress.
+    /// Returns whether the client requested progress notifications.
     pub fn is_wanted(&self) -> bool {
         self.token.is_some()
     }
 
-    /// Says how far the call has come, of how much, and what it is doing. Progress only grows: a
-    /// value that is not above the last one is not sent, as the protocol wants.
+    /// Reports how far the call has come, of how much, and its current step. Progress must increase: a
+    /// value that is not above the last one is not sent, as the protocol requires.
     pub fn report(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]

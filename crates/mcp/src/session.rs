@@ -1,4 +1,4 @@
-//! One client's conversation: its lifecycle, its revision, what is in flight and what it listens to.
+//! A client's session: its lifecycle, its revision, requests in flight and subscriptions.
 
 mod listen;
 
@@ -29,39 +29,39 @@ use crate::{
     wording::shown,
 };
 
-/// How many requests are worked on at once; further ones wait to be taken.
+/// The number of requests in flight; further ones are not read until others are answered.
 const IN_FLIGHT_MAX: usize = 256;
 
-/// How large those requests may be together.
+/// The total size of these requests.
 const IN_FLIGHT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 const NOT_INITIALIZED: &str = "Server not initialized. Send initialized notification first.";
 
-/// What a transport has to do.
+/// An instruction to the transport.
 #[derive(Debug)]
 pub enum Step {
     /// Write this message.
     Send(Vec<u8>),
-    /// Run this and hand the answer to [`Session::finish`].
+    /// Run this and pass the answer to [`Session::finish`].
     Call(Call),
     /// Answer what is in flight, then end.
     Stop,
-    /// Nobody waits any more for the request with this id, which this session does not have: only over HTTP.
+    /// Cancel the request with this id, which is not in this session: only over HTTP.
     Cancel(Id),
-    /// Nothing to do: a request was refused (the answer is a step of its own). For the log.
+    /// Nothing to do: a request was rejected (the answer is a separate step). For the log.
     Refused(Option<Id>, Error),
 }
 
-/// How messages travel, as far as the protocol cares.
+/// The properties of the transport that matter for the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// One process per client, messages in order: the lifecycle is enforced.
     Stdio,
-    /// The order of requests is not guaranteed: the lifecycle is not enforced.
+    /// The order of requests is not guaranteed, so the lifecycle is not enforced.
     Http,
 }
 
-/// The messages that came together and are not taken yet, for [`Session::next`].
+/// Messages that arrived together, for [`Session::next`].
 #[derive(Debug)]
 pub struct Pending<'a> {
     items: vec::IntoIter<Result<Message<'a>, Rejection>>,
@@ -70,13 +70,13 @@ pub struct Pending<'a> {
 }
 
 impl Pending<'_> {
-    /// Whether all of them are taken.
+    /// Whether all of them have been taken.
     pub fn is_empty(&self) -> bool {
         self.items.as_slice().is_empty()
     }
 }
 
-/// Who is at the other end, in its own words.
+/// The client, as it describes itself.
 #[derive(Clone, Debug, Default)]
 pub struct Client {
     /// The program.
@@ -85,12 +85,12 @@ pub struct Client {
     pub version: String,
 }
 
-/// The state of a conversation. Callers pass in what arrives and when; it does no I/O and reads no clock.
+/// The state of a session. Callers pass in the bytes and the time; it does no I/O and reads no clock.
 #[derive(Debug)]
 pub struct Session {
     profile: Arc<Profile>,
     transport: Transport,
-    /// Goes before the numbers of requests, so that ids in logs of several processes differ.
+    /// The prefix of request ids, so that those in logs of several processes differ.
     label: Arc<str>,
     state: State,
     revision: Revision,
@@ -99,10 +99,10 @@ pub struct Session {
     in_flight: HashMap<Id, Arc<Ticket>>,
     in_flight_bytes: usize,
     batches: Batches,
-    /// What the client listens to, by its one spelling, in the client's own.
+    /// The subscribed resources by canonical URI, with the client's own URI.
     subscriptions: BTreeMap<String, String>,
     listeners: Vec<Listener>,
-    /// What the client wants to hear of may differ from what was last asked.
+    /// Whether the interest of the client may have changed since it was last read.
     is_interest_new: bool,
 }
 
@@ -115,12 +115,12 @@ enum State {
 }
 
 impl Session {
-    /// Begins a conversation over stdio. The label goes before the numbers of its requests in logs.
+    /// Starts a session over stdio. The label is the prefix of its request ids in logs.
     pub fn stdio(profile: Arc<Profile>, label: &str) -> Self {
         Self::new(profile, label, Transport::Stdio, Revision::LATEST_HANDSHAKE)
     }
 
-    /// Begins or takes up a conversation over HTTP, in the revision that its headers or its session say.
+    /// Starts or resumes a session over HTTP, in the revision that its headers or its session state.
     pub fn http(profile: Arc<Profile>, label: &str, revision: Revision) -> Self {
         Self::new(profile, label, Transport::Http, revision)
     }
@@ -143,7 +143,7 @@ impl Session {
         }
     }
 
-    /// Who is at the other end, once it has said so.
+    /// The client, once it has introduced itself.
     pub fn client(&self) -> &Client {
         &self.client
     }
@@ -153,27 +153,27 @@ impl Session {
         self.listeners.iter().any(|listener| listener.is_acknowledged)
     }
 
-    /// The revision that the conversation is held in.
+    /// The negotiated revision.
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// How many calls there were.
+    /// The number of calls so far.
     pub fn n_requests(&self) -> u64 {
         self.n_requests
     }
 
-    /// How many calls are not answered yet.
+    /// The number of calls in flight.
     pub fn n_in_flight(&self) -> usize {
         self.in_flight.len()
     }
 
-    /// How many bytes these requests have.
+    /// The size of these requests in bytes.
     pub fn in_flight_bytes(&self) -> usize {
         self.in_flight_bytes
     }
 
-    /// Whether so much is in flight that nothing more should be taken until some of it is answered.
+    /// Whether so much is in flight that no further message should be taken.
     pub fn is_full(&self) -> bool {
         self.in_flight.len() >= IN_FLIGHT_MAX || self.in_flight_bytes >= IN_FLIGHT_BYTES_MAX
     }
@@ -183,7 +183,7 @@ impl Session {
         self.take(glance::read(bytes), now)
     }
 
-    /// The same for what has been read already.
+    /// The same for bytes that were already parsed.
     pub fn take(&mut self, arrived: Arrived<'_>, now: Instant) -> Vec<Step> {
         let mut pending = self.begin(arrived);
         let mut steps = Vec::with_capacity(1);
@@ -262,7 +262,7 @@ impl Session {
         expired
     }
 
-    /// Returns the notifications that tell this client of a change.
+    /// Returns the notifications about a change for this client.
     pub fn notify(&self, change: &Change) -> Vec<Vec<u8>> {
         let mut messages = Vec::new();
         let subscribed: Vec<Change> = match change {
@@ -285,7 +285,7 @@ impl Session {
         messages
     }
 
-    /// Returns what the client wants to hear of, if that has changed since this was last asked.
+    /// Returns the interest of the client, if it has changed since the last call.
     pub fn new_interest(&mut self) -> Option<Interest> {
         if !std::mem::take(&mut self.is_interest_new) {
             return None;
@@ -296,7 +296,7 @@ impl Session {
         Some(interest)
     }
 
-    /// Takes no more requests. Returns the last words to open subscriptions.
+    /// Accepts no more requests. Returns the final messages of open subscriptions.
     pub fn close(&mut self) -> Vec<Vec<u8>> {
         self.state = State::Closing;
         let listeners = std::mem::take(&mut self.listeners);
@@ -352,7 +352,7 @@ impl Session {
                 Some(Method::Listen) => self.listen(arrival, &mut params, steps),
                 Some(method) => self.call(arrival, method, Revision::V2026_07_28, &mut params, steps),
             },
-            // A client that says in a header which revision it speaks must say the same in the message.
+            // A client that names a revision in a header must name the same one in the message.
             Era::Handshake if self.revision.is_stateless() => Err(stateless::missing_version(&params)),
             Era::Handshake => match find(Era::Handshake) {
                 None if self.state == State::New => Err(stateless::missing_version(&params)),
@@ -362,7 +362,7 @@ impl Session {
         }
     }
 
-    /// A request of a handshake revision: the lifecycle holds.
+    /// A request of a handshake revision: the lifecycle applies.
     fn session_request(
         &mut self,
         arrival: Arrival<'_>,
@@ -374,7 +374,7 @@ impl Session {
         match (method, self.state) {
             (Method::Shutdown, _) if !is_enforced => return Err(Error::method_not_found("shutdown")),
             (Method::Initialize, _) => return self.initialize(arrival, params, steps),
-            // Only clients of 2026-07-28 know it before a handshake, whether they say so or not.
+            // Only clients of 2026-07-28 know this method before a handshake, whether they say so or not.
             (Method::Discover, State::New) if is_enforced => {
                 return self.call(arrival, method, Revision::V2026_07_28, params, steps);
             }
@@ -472,7 +472,7 @@ impl Session {
         steps: &mut Vec<Step>,
     ) {
         self.n_requests += 1;
-        // At once and not when it is answered, so that an unsubscribe right behind it has something to remove.
+        // Immediately, not when it is answered, so that an unsubscribe that follows has something to remove.
         let subscribes = match &request {
             Request::Subscribe(uri) => {
                 let canonical = (self.profile.canonical)(uri);
@@ -521,7 +521,7 @@ impl Session {
         }
     }
 
-    /// Nobody waits for this request any more: nothing will be sent for it.
+    /// Cancels this request: nothing will be sent for it.
     fn cancel(&mut self, id: &Id, steps: &mut Vec<Step>) {
         let n_listeners = self.listeners.len();
         self.listeners.retain(|listener| listener.id != *id);
@@ -531,7 +531,7 @@ impl Session {
             return;
         }
         let Some(ticket) = self.land(id) else {
-            // Over HTTP the request came by itself, and somebody else has it.
+            // Over HTTP the request arrived separately, in another session object.
             if self.transport == Transport::Http {
                 steps.push(Step::Cancel(id.clone()));
             }
@@ -544,7 +544,7 @@ impl Session {
         }
     }
 
-    /// Takes back what a subscribe or listen that came to nothing had begun.
+    /// Undoes a subscribe or listen that failed.
     fn unsubscribe(&mut self, ticket: &Ticket) {
         if ticket.method == Method::Listen {
             self.listeners.retain(|listener| listener.id != ticket.id);
@@ -555,14 +555,14 @@ impl Session {
         }
     }
 
-    /// Takes a request out of those in flight.
+    /// Removes a request from those in flight.
     fn land(&mut self, id: &Id) -> Option<Arc<Ticket>> {
         let ticket = self.in_flight.remove(id)?;
         self.in_flight_bytes -= ticket.n_bytes;
         Some(ticket)
     }
 
-    /// Returns an awaited answer, alone or with the rest of its batch.
+    /// Returns an expected answer, alone or with the rest of its batch.
     fn reply(&mut self, batch: Option<BatchNumber>, bytes: Vec<u8>) -> Option<Vec<u8>> {
         match batch {
             Some(number) => self.batches.arrived(number, Some(bytes)),
@@ -575,7 +575,7 @@ impl Session {
         steps.push(Step::Refused(id, error));
     }
 
-    /// Sends an answer that nothing had to be run for.
+    /// Sends an answer that required no call.
     fn send(&mut self, batch: Option<BatchNumber>, bytes: Vec<u8>, steps: &mut Vec<Step>) {
         match batch {
             Some(number) => self.batches.add(number, bytes),
@@ -584,7 +584,7 @@ impl Session {
     }
 }
 
-/// What a request brings with it beside its method and parameters.
+/// The context of a request, in addition to its method and parameters.
 #[derive(Clone, Copy)]
 struct Arrival<'a> {
     id: &'a Id,
@@ -594,7 +594,7 @@ struct Arrival<'a> {
     now: Instant,
 }
 
-/// What a request says in its `_meta` beside its revision.
+/// The contents of a request's `_meta`, except its revision.
 #[derive(Default)]
 struct Told {
     progress_token: Option<Id>,

@@ -1,4 +1,4 @@
-//! 2026-07-28: a request that carries its revision in `_meta` and needs nothing before it.
+//! 2026-07-28: a request that carries its revision in `_meta` and depends on no earlier request.
 
 use serde_json::{Map, Value, json};
 
@@ -17,7 +17,7 @@ const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// Looks into `_meta`. A revision that is not spoken, or half of what belongs there, is an error.
+/// Parses `_meta`. An unsupported revision, or a missing member, is an error.
 pub(crate) fn era_of(params: &Map<String, Value>) -> Result<Era, Error> {
     let Some(meta) = params.get("_meta") else { return Ok(Era::Handshake) };
     let Value::Object(meta) = meta else { return Err(mismatch("_meta", "an object", meta).into()) };
@@ -32,12 +32,12 @@ pub(crate) fn era_of(params: &Map<String, Value>) -> Result<Era, Error> {
             check(meta)?;
             Ok(Era::Stateless)
         }
-        // A handshake revision in `_meta` adds nothing to what the handshake settled.
+        // A handshake revision in `_meta` adds nothing to the handshake.
         Some(_) => Ok(Era::Handshake),
     }
 }
 
-/// Takes what the client says that it can do out of a request that has been looked at.
+/// Takes the client's capabilities out of a parsed request.
 pub(crate) fn client_capabilities(params: &mut Map<String, Value>) -> Option<Map<String, Value>> {
     match params.get_mut("_meta")?.get_mut(CLIENT_CAPABILITIES)?.take() {
         Value::Object(capabilities) => Some(capabilities),
@@ -45,7 +45,7 @@ pub(crate) fn client_capabilities(params: &mut Map<String, Value>) -> Option<Map
     }
 }
 
-/// What a method that exists only in 2026-07-28 gets when `_meta` does not name that revision.
+/// The error for a method that exists only in 2026-07-28 if `_meta` does not name that revision.
 pub(crate) fn missing_version(params: &Map<String, Value>) -> Error {
     let error = match params.get("_meta").and_then(|meta| meta.get(PROTOCOL_VERSION)) {
         Some(other) => mismatch(&field(PROTOCOL_VERSION), "\"2026-07-28\"", other),
@@ -70,7 +70,7 @@ fn field(key: &str) -> String {
     format!("_meta[\"{key}\"]")
 }
 
-/// Adds what every result of this revision carries.
+/// Adds the members that every result of this revision has.
 pub(crate) fn complete(profile: &Profile, method: Method, outcome: &mut Outcome) {
     outcome.more.json("resultType", &["\"complete\""]);
     if method.is_cacheable() {

@@ -1,4 +1,4 @@
-//! Tools: how they are described, and what calling one gives.
+//! Tools: their descriptions, and the results of calls.
 
 use serde_json::{Map, Value, json};
 
@@ -11,36 +11,38 @@ use crate::{
     schema::Schema,
 };
 
-/// Where the result of a tool that failed carries what went wrong, for programs.
+/// The key in `_meta` under which the result of a failed tool carries the error for programs.
 pub const ERROR_META: &str = "spexus/error";
 
 /// A tool as `tools/list` shows it.
 #[derive(Clone, Debug)]
 pub struct Tool {
-    /// What it is called by.
+    /// The name.
     pub name: String,
-    /// What people see (from 2025-06-18 on).
+    /// The title, for people (from 2025-06-18 on).
     pub title: Option<String>,
-    /// What an agent reads before it decides.
+    /// The description, for agents.
     pub description: String,
-    /// What its arguments must be.
+    /// The schema of its arguments.
     pub input_schema: Schema,
-    /// What is listed of that, where it is not all: an agent pays for each argument that it is shown.
+    /// The listed part of the schema, if not all of it: each listed argument costs the agent tokens.
     pub listed_schema: Option<Value>,
-    /// What its structured result is (from 2025-06-18 on). A tool without one has no structured result: who did not ask for the
-    /// schema reads the text, and would pay for the same twice.
+    /// The schema of its structured result (from 2025-06-18 on). Without one there is no structured result: a client that did
+    /// not ask
+    /// for the schema reads the text, and would pay for the same content twice.
     pub output_schema: Option<Value>,
     /// Hints such as `readOnlyHint` (from 2025-03-26 on).
     pub annotations: Option<Value>,
-    /// What a client must be able to do before it may call the tool, such as `sampling`. Only 2026-07-28 has clients say so
-    /// in each request; in other revisions the tool is called.
+    /// The capabilities that a client must declare before it may call the tool, such as `sampling`. Only in 2026-07-28 clients
+    /// declare
+    /// them in each request; in other revisions the tool is called regardless.
     pub requires: Vec<String>,
-    /// What programs may want to know of it beside that (from 2025-06-18 on).
+    /// Further data for programs (from 2025-06-18 on).
     pub meta: Map<String, Value>,
 }
 
 impl Tool {
-    /// A tool with nothing optional.
+    /// A tool without optional members.
     pub fn new(name: impl Into<String>, description: impl Into<String>, input_schema: Value) -> Self {
         Self {
             name: name.into(),
@@ -75,14 +77,14 @@ impl Tool {
     }
 }
 
-/// What a tool that worked gives back.
+/// The result of a tool that succeeded.
 #[derive(Clone, Debug, Default)]
 pub struct ToolOutput {
-    /// Content blocks, each as the protocol has them.
+    /// Content blocks in the form of the protocol.
     pub content: Vec<Value>,
     /// The same as a value, for programs (from 2025-06-18 on, where the tool has an output schema).
     pub structured: Option<Structured>,
-    /// Details about the answer that are not part of it.
+    /// Metadata about the answer.
     pub meta: Map<String, Value>,
 }
 
@@ -97,12 +99,12 @@ impl ToolOutput {
         Self::json_text(value.to_string())
     }
 
-    /// The same for what the server has put into JSON already, which is not taken apart and put together again.
+    /// The same for JSON text, which is not parsed.
     pub fn json_text(text: String) -> Self {
         Self { structured: Some(Structured::Text(text)), ..Self::default() }
     }
 
-    /// The result in the words of a revision; `has_schema` tells whether the tool has an output schema.
+    /// The result as the revision represents it; `has_schema` says whether the tool has an output schema.
     pub(crate) fn into_outcome(self, revision: Revision, has_schema: bool) -> Outcome {
         let mut outcome = Outcome::default();
         // Up to 2025-11-25 structured content is an object; later it may be anything.
@@ -135,12 +137,12 @@ impl ToolOutput {
     }
 }
 
-/// What a tool gives back for programs.
+/// The result of a tool, for programs.
 #[derive(Clone, Debug)]
 pub enum Structured {
     /// A value.
     Value(Value),
-    /// A value as JSON, which is sent as it is, and also as text, before the content.
+    /// JSON text, which is sent unchanged, and also as text before the content.
     Text(String),
 }
 
@@ -150,11 +152,11 @@ impl From<Value> for Structured {
     }
 }
 
-/// The result of a request, on its way out.
+/// The result of a request, before serialization.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub members: Map<String, Value>,
-    /// More of them, which are JSON already.
+    /// Further members that are already JSON.
     pub more: Members,
 }
 
@@ -164,7 +166,7 @@ impl From<Map<String, Value>> for Outcome {
     }
 }
 
-/// What a tool that failed gives back where the failure is a result and not a JSON-RPC error.
+/// The result of a failed tool, if the failure is a result and not a JSON-RPC error.
 pub(crate) fn failed_result(
     profile: &Profile,
     revision: Revision,
@@ -180,8 +182,8 @@ pub(crate) fn failed_result(
         ToolErrors::Text => {}
         ToolErrors::ByRevision if revision <= Revision::V2025_06_18 => return None,
         ToolErrors::ByRevision => {
-            // Tells programs on the way which failure it is. It is not structured content: that would have to fit the output
-            // schema, and clients that check this would report a mismatch in place of the error.
+            // Tells programs which failure it is. It is not structured content: that would have to match the output
+            // schema, and clients that check this would report a mismatch instead of the error.
             result.insert("_meta".into(), json!({ ERROR_META: failure.data(request_id) }));
         }
     }

@@ -1,8 +1,8 @@
-//! Bounds JSON by its number of values before it is parsed. A parsed value takes 72 bytes where two bytes of text are enough
+//! Limits the number of values in JSON before it is parsed. A parsed value takes 72 bytes, while two bytes of text are enough
 //! to write one, so a limit on bytes alone would let a small message take a lot of memory.
 
-/// How many values one message may hold. The largest batches and bulk changes hold a tenth of it; the file of an import is
-/// one string, and so one value.
+/// The number of values in one message. The largest batches and bulk changes have a tenth of it; the file of an import is
+/// a single string, and so a single value.
 pub const VALUES_MAX: usize = 100_000;
 
 /// Counts the values of JSON text as it arrives, in parts of any size.

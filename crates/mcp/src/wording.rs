@@ -1,4 +1,4 @@
-//! Words for what is wrong with a value.
+//! Words error messages about values.
 
 use serde_json::Value;
 
@@ -17,18 +17,18 @@ pub fn shown(text: &str) -> String {
     shown
 }
 
-/// Tells whether a character only stands for itself: it moves no cursor, ends no line and turns no text around.
+/// Returns whether a character is safe to print: it moves no cursor, ends no line and does not change the text direction.
 pub fn is_plain(character: char) -> bool {
     !character.is_control()
         && !matches!(character, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Quotes a text as JSON does, cut where it is long.
+/// Quotes a text as JSON, cut if it is long.
 pub(crate) fn quoted(text: &str) -> String {
     Value::String(shown(text)).to_string()
 }
 
-/// Shows a value where it is short, and names its kind where it is not.
+/// Shows a value if it is short, otherwise its kind.
 pub(crate) fn shown_value(value: &Value) -> String {
     match value {
         Value::Null => "null".into(),
@@ -40,12 +40,12 @@ pub(crate) fn shown_value(value: &Value) -> String {
     }
 }
 
-/// Says that a value is not what was expected.
+/// Reports that a value is not what was expected.
 pub(crate) fn mismatch(field: &str, expected: &str, found: &Value) -> FieldError {
     FieldError::new(field, format!("expected {expected}, found {}", shown_value(found)))
 }
 
-/// Says that a name is not among those known, and which one was probably meant.
+/// Reports an unknown name, and the known one that was probably meant.
 pub(crate) fn unknown_name(name: &str, known: &[&str]) -> FieldError {
     let nearest = nearest::nearest(name, known.iter().copied()).map(str::to_owned);
     let suggestion =

@@ -1,17 +1,17 @@
-//! The name that somebody most likely meant who wrote another one. A wrong guess costs more than none, so only names that
-//! differ in a few letters are guessed, or in case, separators, a plural `s` or a final `id`.
+//! Suggests the name that somebody probably meant. A wrong suggestion is worse than none, so only names are suggested that
+//! differ in a few letters, or in case, separators, a plural `s` or a final `id`.
 
 use std::cmp::Reverse;
 
 /// Longer input is not a typo, and comparing takes quadratic time.
 const FOUND_BYTES_MAX: usize = 200;
 
-/// Returns the candidate that is nearest to a name, if any is near.
+/// Returns the candidate nearest to a name, if any is similar.
 pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     several(found, candidates, 1).pop()
 }
 
-/// Lists the candidates that are near a name, nearest first, at most so many.
+/// Lists the candidates similar to a name, nearest first, at most `n_max`.
 pub fn several<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>, n_max: usize) -> Vec<&'a str> {
     if found.len() > FOUND_BYTES_MAX {
         return Vec::new();
@@ -21,7 +21,7 @@ pub fn several<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>, n
         .into_iter()
         .filter_map(|candidate| Some((distance(&found, candidate)?, candidate)))
         .collect();
-    // Of two at the same distance, the one that begins alike is meant: people mistype ends.
+    // Of two at the same distance, the one with the same beginning is more likely: most typos are near the end.
     let begins_alike =
         |candidate: &str| plain(candidate).chars().zip(found.chars()).take_while(|(a, b)| a == b).count();
     near.sort_by_key(|(distance, candidate)| (*distance, Reverse(begins_alike(candidate))));
@@ -29,7 +29,7 @@ pub fn several<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>, n
     near.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
-/// How far a candidate is from a plain name; none if it is too far.
+/// The distance of a candidate from a normalized name, unless it is too large.
 fn distance(found: &str, candidate: &str) -> Option<usize> {
     if candidate.len() > FOUND_BYTES_MAX + FOUND_BYTES_MAX / 2 {
         return None;
@@ -42,16 +42,16 @@ fn distance(found: &str, candidate: &str) -> Option<usize> {
         return Some(1);
     }
     let (rest, other_rest) = without_common_words(found, &candidate);
-    // Numbers are compared with what stands before them.
+    // Numbers are compared together with the text before them.
     let have_letters = [rest, other_rest].iter().all(|rest| rest.contains(char::is_alphabetic));
     let (found, candidate) = if have_letters { (rest, other_rest) } else { (found, candidate.as_str()) };
     let length = found.chars().count();
-    // From two letters anything can be made.
+    // Two letters are a small edit away from too many names.
     let distance_max = if length < 3 { 0 } else { 1 + length / 4 };
     Some(strsim::osa_distance(found, candidate)).filter(|distance| *distance <= distance_max)
 }
 
-/// What is left of two plain names without the words that both begin and end with: `create_ac` is not near `create_epic`.
+/// Removes the words that two normalized names share at the start and at the end: `create_ac` is not similar to `create_epic`.
 fn without_common_words<'a>(first: &'a str, second: &'a str) -> (&'a str, &'a str) {
     let (mut first, mut second) = (first, second);
     while let (Some((word, rest)), Some((other, other_rest))) =
@@ -69,12 +69,12 @@ fn without_common_words<'a>(first: &'a str, second: &'a str) -> (&'a str, &'a st
     (first, second)
 }
 
-/// Tells whether two names differ at most in case, separators, a plural `s` and a final `id`.
+/// Returns whether two names differ at most in case, separators, a plural `s` and a final `id`.
 pub fn is_same(first: &str, second: &str) -> bool {
     stem(&plain(first)) == stem(&plain(second))
 }
 
-/// A name in small letters, with `_` between its words however they were set apart: `userStory`, `User story`.
+/// A name in lower case, with `_` between its words: `userStory`, `User story`.
 pub fn plain(name: &str) -> String {
     let mut plain = String::with_capacity(name.len() + 2);
     let mut was_small = false;
@@ -91,7 +91,7 @@ pub fn plain(name: &str) -> String {
     plain
 }
 
-/// A plain name without what is often left out or added.
+/// A normalized name without a plural `s` and a final `id`.
 fn stem(plain: &str) -> String {
     let name = plain.strip_suffix("_id").unwrap_or(plain);
     match (name.strip_suffix("ies"), name.strip_suffix('s')) {

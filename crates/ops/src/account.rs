@@ -1,4 +1,4 @@
-//! What users do with their own account.
+//! Operations of users on their own account.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,23 +16,23 @@ use crate::operation::{
 use crate::secret;
 use crate::user::Password;
 
-/// Say who is asking, and what they may do.
+/// Return the caller and their rights.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WhoAmI {}
 
-/// Who is asking.
+/// The caller.
 #[derive(Serialize, JsonSchema)]
 pub struct Me {
     /// The user's id.
     id: String,
     /// The name.
     username: String,
-    /// The address.
+    /// The e-mail address.
     email: String,
     /// The role.
     role: Role,
-    /// The token's scopes, when it is a token that asks.
+    /// The token's scopes, if the caller uses a token.
     #[serde(skip_serializing_if = "Option::is_none")]
     scopes: Option<Vec<String>>,
 }
@@ -61,27 +61,27 @@ impl Operation for WhoAmI {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChangePassword {
-    /// The present password.
+    /// The current password.
     current_password: Text<1, 1_000>,
     /// The new password.
     new_password: Password,
-    /// Give the session that asks a new secret, which is set as a cookie: whoever has seen the old one has nothing. For pages of
+    /// Renew the secret of the calling session, set as a cookie, so that a leaked secret becomes invalid. For pages of
     /// this server.
     #[serde(default)]
     cookie: bool,
-    /// The hash of the present password.
+    /// The hash of the current password.
     #[serde(skip)]
     current_hash: Option<String>,
     #[serde(skip)]
     new_hash: Option<String>,
 }
 
-/// That the password was changed.
+/// The result of a password change.
 #[derive(Serialize, JsonSchema)]
 pub struct PasswordChanged {
     /// Always true.
     changed: bool,
-    /// The new secret of the session; absent where it is set as a cookie.
+    /// The new secret of the session; absent if it is set as a cookie.
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
     /// Whether a new secret is set as a cookie.
@@ -125,7 +125,7 @@ impl Operation for ChangePassword {
             return Err(Error::new(ErrorKind::InternalError, "the change was not prepared"));
         };
         let caller = cx.caller()?;
-        // Of two changes that verified the same password, the second one is too late.
+        // Of two changes that verified the same password, the second one fails.
         if !replace_password(cx, &caller.user_id, self.current_password.as_str(), before, after)? {
             return Err(wrong_password());
         }
@@ -147,15 +147,15 @@ impl Operation for ChangePassword {
     }
 }
 
-/// Gives a session another secret, and returns it.
+/// Gives a session a new secret, and returns it.
 fn renew(cx: &mut Cx<'_, '_>, session_id: &str) -> Result<String> {
     let secret = secret::generate(secret::SESSION_PREFIX)?;
     session::renew(cx.tx, session_id, &secret::hash(&secret))?;
     Ok(secret)
 }
 
-/// Stores another hash where `password`, which was verified against `before`, is still the right one, and keeps it from being
-/// changed until the transaction ends; false when it is not, or the user is disabled.
+/// Replaces the hash if `password`, which was verified against `before`, is still correct, and locks it
+/// until the transaction ends; false if it is not, or the user is disabled.
 pub(crate) fn replace_password(
     cx: &mut Cx<'_, '_>,
     user_id: &str,
@@ -169,7 +169,7 @@ pub(crate) fn replace_password(
     if !secret::is_outdated(before) || !user::hold(cx.tx, user_id)? {
         return Ok(false);
     }
-    // A login may just have renewed the hash. Verifying it here is slow, but it happens only then.
+    // A login may just have renewed the hash. Verifying it here is slow, but rare.
     let renewed = user::password_hash(cx.tx, user_id)?;
     match renewed.filter(|renewed| secret::verify_password(password, Some(renewed))) {
         Some(renewed) => Ok(user::replace_password(cx.tx, user_id, &renewed, after)?),

@@ -15,22 +15,23 @@ use crate::operation::{Columns, Command, Effect, Operation, Route, command, get}
 use crate::page::{Cursor, Page, page_after, window};
 use crate::project;
 
-/// List the changes of a project or of all projects, the newest first: who changed what, when, and whether a person or an agent did.
+/// List the changes of a project or of all projects, newest first: who changed what and when, and whether it was a person or an
+/// agent.
 ///
-/// Changes by agents have `via: mcp`, and the name of their token. Long text is cut; the history of an entity has all of it.
+/// Changes by agents have `via: mcp`, and the name of their token. Long text is cut; the history of an entity has the full text.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListChanges {
-    /// The key or id of a project; all that the caller sees when absent.
+    /// The key or id of a project; default: all projects that the caller can see.
     project: Option<Text<1, 64>>,
     /// Only changes by agents.
     #[serde(default)]
     by_agents: bool,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 

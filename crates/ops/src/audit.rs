@@ -14,13 +14,13 @@ use crate::input::{Id, Limit, Moment, Offset, Text};
 use crate::operation::{Columns, Command, Effect, Operation, Route, command, get};
 use crate::page::{Cursor, Page, page_after, window};
 
-/// List what happened, the newest first: every change, and every login that succeeded or failed.
+/// List the audit trail, newest first: every change, and every successful or failed login.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListAudit {
-    /// What this user did: an id or a name.
+    /// Only actions of this user: an id or a name.
     actor: Option<Text<1, 254>>,
-    /// What happened to this: a UUID or a reference id.
+    /// Only events about this entity: a UUID or a reference id.
     entity: Option<Id>,
     /// Only this operation or event, such as `create_epic` or `login_failed`.
     event: Option<Text<1, 100>>,
@@ -28,11 +28,11 @@ pub struct ListAudit {
     from: Option<Moment>,
     /// At or before this time.
     to: Option<Moment>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 

@@ -1,4 +1,4 @@
-//! Many operations in one transaction: all of them, or none.
+//! Many operations in one transaction: all or none.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,24 +10,24 @@ use crate::context::{Cx, Met};
 use crate::error::{Error, FieldError, Result};
 use crate::operation::{Command, Effect, Entry, Operation, Output, Route, Shape, Tool, command, post, tool};
 
-/// Run up to 500 operations in one transaction: all of them happen, or none.
+/// Run up to 500 operations in one transaction: all of them or none.
 ///
-/// Each operation is checked as if it were called alone. The first that fails undoes the others, and the error names its
-/// place: `operations[3].title`. With `dry_run` everything is tried and undone, and the answer says of each operation
-/// what would come of it or what is wrong with it.
+/// Each operation is validated as if it were called alone. The first failure undoes the others, and the error names its
+/// place: `operations[3].title`. With `dry_run` everything is run and rolled back, and the answer has the result or the error
+/// of each operation.
 ///
-/// An operation can use the answers of those before it: where an argument is `"$0.id"`, it becomes the field `id` of the
-/// answer of the first operation; `"$2.epic.id"` looks into objects. A text that really begins like this is written with
-/// another dollar: `"$$0.id"`.
+/// An operation can use the answers of earlier ones: an argument `"$0.id"` becomes the field `id` of the
+/// answer of the first operation; `"$2.epic.id"` reads nested objects. A text that begins like this is written with
+/// a second dollar: `"$$0.id"`.
 ///
-/// Operations on accounts and tokens cannot be part of it, nor can imports, exports and further lists.
+/// Operations on accounts and tokens cannot be part of it, nor can imports, exports and bulk operations.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bulk {
-    /// What to do, in order: `[{"operation": "create_epic", "arguments": {"title": "Checkout", "priority": 2}}, …]`.
+    /// The operations, in order: `[{"operation": "create_epic", "arguments": {"title": "Checkout", "priority": 2}}, …]`.
     #[schemars(length(min = 1, max = 500))]
     operations: Vec<Step>,
-    /// Try everything, change nothing.
+    /// Run everything and roll it back.
     #[serde(default)]
     dry_run: bool,
 }
@@ -44,26 +44,26 @@ struct Step {
     arguments: Map<String, Value>,
 }
 
-/// What came of a list of operations.
+/// The results of a list of operations.
 #[derive(Serialize, JsonSchema)]
 pub struct BulkDone {
-    /// Whether everything was undone because it was only tried.
+    /// Whether everything was rolled back because of `dry_run`.
     dry_run: bool,
-    /// How many operations failed; none unless they were only tried.
+    /// How many operations failed; none unless it was a dry run.
     failed: usize,
-    /// What came of each operation, in order.
+    /// The result of each operation, in order.
     results: Vec<StepDone>,
 }
 
 impl Output for BulkDone {}
 
-/// What came of one operation: an answer or an error.
+/// The result of one operation: an answer or an error.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 struct StepDone {
     /// The operation.
     operation: String,
-    /// What it answered.
+    /// Its answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<Value>,
     /// Why it failed.
@@ -79,12 +79,12 @@ struct StepError {
     code: String,
     /// For people.
     message: String,
-    /// What is wrong with which argument.
+    /// The invalid arguments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     details: Vec<FieldError>,
 }
 
-/// How many operations one call may have.
+/// The maximal number of operations in one call.
 const STEPS_MAX: usize = 500;
 
 impl Operation for Bulk {
@@ -96,7 +96,7 @@ impl Operation for Bulk {
         "bulk",
         r#"{"operations": [{"operation": "update_requirement", "arguments": {"requirement_id": "REQ-001", "priority": 2}}, {"operation": "update_requirement", "arguments": {"requirement_id": "REQ-002", "priority": 2}}], "dry_run": true}"#,
     )];
-    // It may delete; whether the caller may do each part is checked for each part.
+    // It may delete; the rights of the caller are checked for each part.
     const EFFECT: Effect = Effect::Destroys;
     const SHAPE: Option<Shape> = Some(Shape::Steps);
     const MODE: Option<Mode> = Some(Mode::Long);
@@ -127,7 +127,7 @@ impl Operation for Bulk {
 }
 
 impl Bulk {
-    /// Tries every operation, and undoes them all.
+    /// Runs every operation, and rolls all back.
     fn rehearse(&self, cx: &mut Cx<'_, '_>) -> Result<BulkDone> {
         let (request, caller) = (cx.request, cx.caller()?);
         let doing = (Bulk::NAME, Bulk::EFFECT);
@@ -185,7 +185,7 @@ impl Bulk {
     }
 }
 
-/// Ends a rehearsal, so that everything is undone.
+/// Ends a dry run, so that everything is rolled back.
 enum Stop {
     Tried(Vec<Result<Value>>),
     Failed(Error),
@@ -198,7 +198,7 @@ impl From<store::Error> for Stop {
 }
 
 impl Step {
-    /// Runs it with the answers of those before it; none where one has failed.
+    /// Runs it with the answers of earlier ones; `None` for one that failed.
     fn run(&self, cx: &mut Cx<'_, '_>, answers: &[Option<Value>]) -> Result<Value> {
         let caller = cx.caller()?;
         let entry = self.entry(caller)?;
@@ -234,7 +234,7 @@ fn place(index: usize) -> String {
     format!("operations[{index}]")
 }
 
-/// An argument in which references to earlier answers are replaced by what they name.
+/// An argument with references to earlier answers replaced by their values.
 fn filled(field: &str, value: &Value, answers: &[Option<Value>]) -> Result<Value> {
     match value {
         Value::String(text) => match Mention::of(text) {
@@ -258,7 +258,7 @@ fn filled(field: &str, value: &Value, answers: &[Option<Value>]) -> Result<Value
     }
 }
 
-/// What a text says about earlier answers.
+/// A reference to an earlier answer.
 #[derive(Debug, PartialEq, Eq)]
 enum Mention<'a> {
     None,

@@ -1,4 +1,4 @@
-//! Who is asking, and what they may do: the lesser of a user's role and a token's scopes.
+//! The caller and their rights: the lesser of a user's role and a token's scopes.
 
 use std::sync::Arc;
 
@@ -14,23 +14,23 @@ use crate::secret;
 use crate::thread::CheckoutBeside;
 use crate::threat::ThreatLibrary;
 
-/// What someone shows to prove who they are.
+/// What a caller presents to authenticate.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Credentials {
     /// Nothing.
     None,
     /// A personal access token or the secret of a session.
     Bearer(String),
-    /// Someone at the machine of the store: the named user, or the first administrator.
+    /// A local user on the machine of the store: the named user, or the first administrator.
     Local(Option<String>),
     /// An agent at the machine of the store: the named user; without a name the only user, and where there are several, the first
     /// administrator, who may only read.
     LocalAgent(Option<String>),
-    /// Someone whom [`Engine::identify`](crate::Engine::identify) has found out for this very request.
+    /// A caller whom [`Engine::identify`](crate::Engine::identify) has identified for this request.
     Known(Box<Caller>),
 }
 
-/// Who is asking.
+/// An authenticated caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     /// The user's id.
@@ -39,30 +39,30 @@ pub struct Caller {
     pub username: String,
     /// The user's role.
     pub role: Role,
-    /// The token, where one was shown, now or when the session was begun.
+    /// The token of this request, or the one that started the session.
     pub token_id: Option<String>,
-    /// The token's scopes; none for a session with a password or a local user, who may all that the role allows.
+    /// The token's scopes; none for a session started with a password or a local user, who have all rights of the role.
     pub scopes: Option<Vec<Scope>>,
-    /// The id of the session, where it is one.
+    /// The id of the session, if there is one.
     pub session_id: Option<String>,
     /// When the token or the session was last used.
     pub last_used_at: Option<Time>,
-    /// When the token or the session ends.
+    /// When the token or the session expires.
     pub expires_at: Option<Time>,
-    /// Which projects they see.
+    /// The visible projects.
     pub reach: Reach,
 }
 
-/// Which projects a caller sees.
+/// The projects that a caller can see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// All of them, each with the user's own role.
     Everywhere,
-    /// Some of them: others have members of their own, or the token is narrowed.
+    /// Some of them: others are restricted to their members, or the token is narrowed.
     Limited {
-        /// Who the store is asked for.
+        /// The user for queries to the store.
         viewer: Viewer,
-        /// The most that they are in any project that they see.
+        /// Their highest role in any visible project.
         highest: Option<Role>,
     },
 }
@@ -78,7 +78,7 @@ impl Reach {
     }
 }
 
-/// What a token may be used for. Each includes those before it, but for the last, which stands beside them.
+/// The scopes of tokens. Each includes those before it, except for the last, which is separate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// Reading.
@@ -89,18 +89,18 @@ pub enum Scope {
     Write,
     /// Administering.
     Admin,
-    /// Everything, the owner's account included.
+    /// Everything, including the owner's account.
     FullAccess,
-    /// Reading the projects of some repositories, and pushing to these.
+    /// Reading the projects of some repositories, and pushing to them.
     Evidence,
 }
 
 impl Scope {
-    /// All scopes, the weakest first, and the one beside them.
+    /// All scopes, the weakest first, and the separate one last.
     pub const ALL: [Scope; 6] =
         [Scope::Read, Scope::Comment, Scope::Write, Scope::Admin, Scope::FullAccess, Scope::Evidence];
 
-    /// Whether a token with this scope may do what needs another one.
+    /// Whether a token with this scope has the rights of another one.
     pub const fn covers(self, needed: Scope) -> bool {
         match (self, needed) {
             (Scope::Evidence, _) => matches!(needed, Scope::Read | Scope::Evidence),
@@ -130,30 +130,30 @@ impl Scope {
 /// The circumstances of a call that are not its arguments.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Through which surface.
+    /// The surface.
     pub via: Via,
-    /// When.
+    /// The time.
     pub now: Time,
-    /// An id that logs, answers and revisions share.
+    /// An id for logs, answers and revisions.
     pub request_id: Option<String>,
-    /// The network address that it came from.
+    /// The network address of the client.
     pub address: Option<String>,
-    /// The program that it came from, as it introduced itself.
+    /// The client's program, as it introduced itself.
     pub user_agent: Option<String>,
-    /// The checkout that the caller works in, for operations that join it.
+    /// The checkout in which the caller works, for operations that use it.
     pub checkout: Option<Arc<CheckoutBeside>>,
-    /// The threat library of whoever runs the engine.
+    /// The threat library of the engine.
     pub threats: Option<Arc<dyn ThreatLibrary>>,
 }
 
 impl Request {
-    /// A request that came from no network.
+    /// A request without a network address.
     pub fn new(via: Via, now: Time) -> Request {
         Request { via, now, request_id: None, address: None, user_agent: None, checkout: None, threats: None }
     }
 }
 
-/// Finds out who is asking. None when nothing was shown.
+/// Identifies the caller. None without credentials.
 pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Result<Option<Caller>> {
     let secret = match credentials {
         Credentials::None => return Ok(None),
@@ -229,7 +229,7 @@ fn local_agent(tx: &mut Tx<'_>, name: Option<&str>) -> Result<Caller> {
 }
 
 impl Caller {
-    /// A user who needs to show nothing.
+    /// A local user, who needs no credentials.
     pub(crate) fn of(user: &user::User, reach: Reach) -> Caller {
         Caller {
             reach,
@@ -244,7 +244,7 @@ impl Caller {
         }
     }
 
-    /// Checks that what was shown is still valid.
+    /// Checks that the credentials have not expired.
     pub(crate) fn check_time(&self, now: Time) -> Result<()> {
         if self.expires_at.is_some_and(|end| end <= now) {
             return Err(Error::new(ErrorKind::Unauthenticated, "the token has expired"));
@@ -252,7 +252,7 @@ impl Caller {
         Ok(())
     }
 
-    /// Who the store is asked for, where they do not see every project.
+    /// The user for queries to the store, if they cannot see every project.
     pub fn viewer(&self) -> Option<&Viewer> {
         match &self.reach {
             Reach::Everywhere => None,
@@ -260,8 +260,8 @@ impl Caller {
         }
     }
 
-    /// Checks that the caller may do something of this effect: in some project, if it is done in projects. Whether they
-    /// may in the one that it is about is decided where that is found.
+    /// Checks that the caller has the right for this effect, in at least one project if it happens in projects. The right
+    /// in the project itself is checked when that is known.
     pub fn may(&self, effect: Effect) -> Result<()> {
         let (role, scope) = needed(effect);
         let held = match &self.reach {
@@ -269,8 +269,7 @@ impl Caller {
                 highest.unwrap_or(Role::Commenter)
             }
             Reach::Limited { viewer: Viewer { token_id: Some(_), .. }, .. } if effect != Effect::Public => {
-                let message =
-                    "a token that is narrowed to projects cannot be used for what concerns all of them";
+                let message = "a token restricted to projects cannot be used for operations on all of them";
                 return Err(Error::forbidden(message));
             }
             _ => self.role,
@@ -290,7 +289,7 @@ impl Caller {
         Err(Error::forbidden(message).with_more(json!({ "required_scope": scope.name() })))
     }
 
-    /// Checks that a role that the caller has somewhere is enough.
+    /// Checks that the highest role of the caller is sufficient.
     pub(crate) fn has_role(&self, needed: Role, held: Role, place: &str) -> Result<()> {
         if held >= needed {
             return Ok(());
@@ -301,7 +300,7 @@ impl Caller {
     }
 }
 
-/// What an effect needs, at least.
+/// The role and the scope that an effect requires.
 pub const fn needed(effect: Effect) -> (Role, Scope) {
     match effect {
         Effect::Public | Effect::Reads => (Role::Commenter, Scope::Read),
@@ -309,7 +308,7 @@ pub const fn needed(effect: Effect) -> (Role, Scope) {
         Effect::Writes | Effect::Destroys => (Role::User, Scope::Write),
         Effect::Pushes => (Role::User, Scope::Evidence),
         Effect::Manages | Effect::Administers => (Role::Administrator, Scope::Admin),
-        // Whoever can make tokens or set the password can become all that the user is.
+        // Whoever can make tokens or set the password can do everything that the user can.
         Effect::OwnsAccount => (Role::Commenter, Scope::FullAccess),
     }
 }

@@ -26,22 +26,22 @@ versioned_output!(Comment, version, id);
 
 /// Comment on an epic, user story, acceptance criterion or requirement.
 ///
-/// With `quote` the comment is anchored to that passage of the description. It follows the passage when the text
-/// changes, and is marked as detached when the passage is gone.
+/// With `quote` the comment is anchored to that passage of the description. The anchor follows the passage when the text
+/// changes, and the comment is marked as detached if the passage is removed.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddComment {
     /// What to comment on, such as `REQ-012`.
     reference: Id,
-    /// The kind that it must be.
+    /// The expected kind.
     kind: Option<KindName>,
-    /// What you have to say, in Markdown.
+    /// The text, in Markdown.
     content: Text<1, 50_000>,
-    /// The id of the comment that this one answers.
+    /// The id of the comment to reply to.
     parent: Option<Id>,
-    /// The passage of the description that it is about.
+    /// The passage of the description that the comment is about.
     quote: Option<Text<1, 5_000>>,
-    /// About where the passage begins, in characters, when it occurs more than once.
+    /// The approximate start of the passage in characters, if it occurs more than once.
     anchor_start: Option<Number<0, 50_000>>,
 }
 
@@ -132,35 +132,35 @@ impl Operation for AddComment {
     }
 }
 
-/// Writes a new comment.
+/// Inserts a new comment.
 pub(crate) fn add(cx: &mut Cx<'_, '_>, new: Comment) -> Result<Comment> {
     comment::insert(cx.tx, &new)?;
     record(cx, None, &new)?;
     Ok(new)
 }
 
-/// List comments, the oldest first.
+/// List comments, oldest first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListComments {
-    /// Those on this entity, such as `REQ-012`.
+    /// Only comments on this entity, such as `REQ-012`.
     reference: Option<Id>,
-    /// The kind that it must be.
+    /// The expected kind.
     kind: Option<KindName>,
-    /// Those of this user: an id or a name.
+    /// Only comments of this user: an id or a name.
     author: Option<Text<1, 100>>,
-    /// Those that are settled, or that are not.
+    /// Only resolved comments, or only unresolved ones.
     resolved: Option<bool>,
-    /// Those in this project: a key or an id.
+    /// Only comments in this project: a key or an id.
     project: Option<Text<1, 64>>,
-    /// Deleted ones too.
+    /// Include deleted ones.
     #[serde(default)]
     include_deleted: bool,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -225,7 +225,7 @@ impl Operation for ListComments {
 pub struct GetComment {
     /// The comment's id.
     comment_id: Id,
-    /// Also if it is deleted.
+    /// Even if it is deleted.
     #[serde(default)]
     include_deleted: bool,
 }
@@ -247,9 +247,9 @@ impl Operation for GetComment {
     }
 }
 
-/// Edit a comment, or settle it.
+/// Edit or resolve a comment.
 ///
-/// Everybody may resolve comments; the text may be changed by its author and by administrators.
+/// Every user may resolve comments; only the author and administrators may change the text.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateComment {
@@ -258,10 +258,10 @@ pub struct UpdateComment {
     /// The new text, in Markdown.
     #[serde(default)]
     content: Set<Text<1, 50_000>>,
-    /// Whether it is settled.
+    /// Whether it is resolved.
     #[serde(default)]
     resolved: Set<bool>,
-    /// Refuse the change when the version is another one.
+    /// Reject the change if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -298,35 +298,35 @@ impl Operation for UpdateComment {
     }
 }
 
-/// Writes a changed comment, if it differs.
+/// Stores a changed comment, if it differs.
 pub(crate) fn change(cx: &mut Cx<'_, '_>, before: Comment, after: Comment) -> Result<Comment> {
     versioned::change(cx, before, after, comment::update)
 }
 
-/// Delete a comment and the answers to it. Its author may, and administrators. `dry_run` says how many answers would go.
+/// Delete a comment and its replies. Its author and administrators may do this. `dry_run` returns the number of replies.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteComment {
     /// The comment's id.
     comment_id: Id,
-    /// Only say what would go.
+    /// Only list what would be deleted.
     #[serde(default)]
     dry_run: bool,
-    /// As for other kinds; answers go along anyway.
+    /// As for other kinds; replies are always deleted.
     #[serde(default, rename = "force")]
     _force: bool,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 
-/// A comment that is deleted, or would be.
+/// A deleted comment, or the preview of a deletion.
 #[derive(Serialize, JsonSchema)]
 pub struct DeletedComment {
     #[serde(flatten)]
     comment: Comment,
     /// Whether it is deleted now.
     deleted: bool,
-    /// How many answers go with it.
+    /// The number of deleted replies.
     answers: usize,
 }
 
@@ -372,13 +372,13 @@ impl Operation for DeleteComment {
     }
 }
 
-/// Restore a deleted comment with the answers that went with it.
+/// Restore a deleted comment and its replies.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RestoreComment {
     /// The comment's id.
     comment_id: Id,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -416,16 +416,16 @@ impl Operation for RestoreComment {
     }
 }
 
-/// Erase the text of a deleted comment for good: from the comment, its history and the search.
+/// Erase the text of a deleted comment permanently: from the comment, its history and the search.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PurgeComment {
     /// The comment's id.
     comment_id: Id,
-    /// Only say what would be erased.
+    /// Only list what would be erased.
     #[serde(default)]
     dry_run: bool,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -463,11 +463,11 @@ pub(crate) fn check_author(cx: &mut Cx<'_, '_>, comment: &Comment, what: &str) -
         let message = format!("only {} and administrators may {what} this comment", comment.author);
         return Err(Error::forbidden(message));
     }
-    // A token for comments alone is for its owner's own.
+    // A token with the scope `comment` may change only its owner's comments.
     caller.may(Effect::Manages)
 }
 
-/// An answer cannot come back without what it answers.
+/// A reply cannot be restored without its parent.
 fn refuse_purged_above(cx: &mut Cx<'_, '_>, gone: &Comment) -> Result<()> {
     let mut above = gone.parent_id.clone();
     while let Some(id) = above {
@@ -478,12 +478,12 @@ fn refuse_purged_above(cx: &mut Cx<'_, '_>, gone: &Comment) -> Result<()> {
     Ok(())
 }
 
-/// Records a revision for every comment that a deletion has taken.
+/// Records a revision for every comment of a deletion.
 pub(crate) fn note_deletion(cx: &mut Cx<'_, '_>, deletion_id: &str) -> Result<()> {
     comment::of_deletion(cx.tx, deletion_id)?.iter().try_for_each(|gone| record_deleted(cx, gone))
 }
 
-/// Records a revision for those comments of a deletion that came back.
+/// Records a revision for the restored comments of a deletion.
 pub(crate) fn note_restored(cx: &mut Cx<'_, '_>, gone: &[Comment]) -> Result<()> {
     for gone in gone {
         if let Some(back) = comment::find(cx.tx, &gone.id)?.filter(|back| back.deleted_at.is_none()) {
@@ -503,7 +503,7 @@ fn find(cx: &mut Cx<'_, '_>, field: &str, id: &Id) -> Result<Comment> {
     }
 }
 
-/// The comment that a restore or purge names. If it is deleted, nobody else restores or purges it until the commit.
+/// The comment to restore or purge. If it is deleted, it is locked until the commit.
 fn locked(cx: &mut Cx<'_, '_>, id: &Id) -> Result<Comment> {
     let found = find(cx, "comment_id", id)?;
     match &found.deletion_id {
@@ -520,7 +520,7 @@ fn find_live(cx: &mut Cx<'_, '_>, field: &str, id: &Id) -> Result<Comment> {
     find(cx, field, id)?.live()
 }
 
-/// The comment with an id, deleted or not, if the caller sees it.
+/// The comment with an id, deleted or not, if the caller can see it.
 pub(crate) fn find_visible(cx: &mut Cx<'_, '_>, id: &str) -> Result<Option<Comment>> {
     match comment::find(cx.tx, id)? {
         Some(found) if cx.sees(&found.project_id)? => Ok(Some(found)),

@@ -1,4 +1,4 @@
-//! What administrators set up: types and statuses.
+//! Types and statuses, which administrators configure.
 
 pub mod relationship_type;
 pub mod requirement_type;
@@ -20,7 +20,7 @@ use crate::operation::{Command, Effect, Operation, Output, Route, Shape, Tool, c
 #[serde(deny_unknown_fields)]
 pub struct ListTypes {}
 
-/// Everything that names of types and statuses can be.
+/// All types and statuses.
 #[derive(Serialize, JsonSchema)]
 pub struct Types {
     /// The types of requirements.
@@ -61,7 +61,7 @@ fn status_models(cx: &mut Cx<'_, '_>) -> Result<Vec<StatusModel>> {
     kinds.map(|kind| Ok(status::of(cx.tx, kind)?)).collect()
 }
 
-/// Records a change of something that belongs to no project.
+/// Records a change of something outside of projects.
 fn record<T: Serialize>(
     cx: &mut Cx<'_, '_>,
     kind: &'static str,

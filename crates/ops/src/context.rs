@@ -1,4 +1,4 @@
-//! What an operation works with: the transaction, who is asking, and ways to find and record things.
+//! The context of an operation: the transaction, the caller, and functions to find and record things.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -30,25 +30,25 @@ pub struct Cx<'a, 't> {
     pub request: &'a Request,
     /// The operation that runs.
     pub operation: &'static str,
-    /// How far it has come. An operation that is part of another tells nobody.
+    /// The progress. An operation within another one reports none.
     pub steps: Steps<'a>,
     effect: Effect,
     caller: Option<&'a Caller>,
-    /// The projects that were met so far.
+    /// The projects that were used so far.
     pub met: Met,
-    /// The import that makes the changes, which the history notes.
+    /// The import that makes the changes, for the history.
     pub import_id: Option<String>,
-    /// Where a file goes that is too large for an answer.
+    /// Receives a file that is too large for an answer.
     pub sink: Option<&'a mut dyn Sink>,
-    /// A file that is too large for an argument, for the operation to take when it prepares.
+    /// A file that is too large for an argument; the operation takes it when it prepares.
     pub upload: Option<Upload>,
 }
 
-/// What a caller is in projects, by their ids; none where one is hidden from them.
+/// The caller's roles in projects by id; `None` for a hidden project.
 pub type Met = BTreeMap<String, Option<Role>>;
 
 impl<'a, 't> Cx<'a, 't> {
-    /// A context for a caller, or for nobody where the operation is public.
+    /// A context for a caller, or for none if the operation is public.
     pub fn new(
         tx: &'a mut Tx<'t>,
         request: &'a Request,
@@ -70,7 +70,7 @@ impl<'a, 't> Cx<'a, 't> {
         }
     }
 
-    /// Runs `part` as an operation of its own within this one, with its own effect.
+    /// Runs `part` as a separate operation within this one, with its own effect.
     pub fn within<T>(
         &mut self,
         operation: (&'static str, Effect),
@@ -83,31 +83,31 @@ impl<'a, 't> Cx<'a, 't> {
         result
     }
 
-    /// The same context, with somebody who wants to know how far the operation has come.
+    /// The same context, with a listener for progress.
     #[must_use]
     pub fn telling(mut self, listener: Option<&'a OnProgress>) -> Self {
         self.steps = Steps::told(listener);
         self
     }
 
-    /// The same context, with somewhere to write a file to.
+    /// The same context, with a destination for a file.
     #[must_use]
     pub fn writing_to(mut self, sink: Option<&'a mut (dyn Sink + 'static)>) -> Self {
         self.sink = sink.map(|sink| sink as &mut dyn Sink);
         self
     }
 
-    /// Who is asking.
+    /// The caller.
     pub fn caller(&self) -> Result<&'a Caller> {
         self.caller.ok_or_else(|| Error::new(ErrorKind::Unauthenticated, "a token is required"))
     }
 
-    /// Whether the caller does not see every project.
+    /// Whether some projects are hidden from the caller.
     pub fn is_limited(&self) -> bool {
         self.caller.is_some_and(|caller| caller.viewer().is_some())
     }
 
-    /// What the caller is in a project; none where it is hidden from them.
+    /// The caller's role in a project; none if it is hidden.
     pub fn role_in(&mut self, project_id: &str) -> Result<Option<Role>> {
         if let Some(role) = self.met.get(project_id) {
             return Ok(*role);
@@ -121,9 +121,9 @@ impl<'a, 't> Cx<'a, 't> {
         Ok(role)
     }
 
-    /// Whether the caller sees a project. An error where they do, but may not do in it what this operation does.
+    /// Whether the caller can see a project. An error if they can, but lack the right for this operation.
     ///
-    /// Everything that finds something of a project asks this before it says anything about what it found.
+    /// Everything that finds an entity calls this before it reveals anything about it.
     pub fn sees(&mut self, project_id: &str) -> Result<bool> {
         let Some(held) = self.role_in(project_id)? else { return Ok(false) };
         let (needed, _) = needed(self.effect);
@@ -131,19 +131,19 @@ impl<'a, 't> Cx<'a, 't> {
         Ok(true)
     }
 
-    /// The ids of the projects that the operation is about, as far as it has met them.
+    /// The ids of the projects that the operation used so far.
     pub fn projects_met(&self) -> String {
         self.met.keys().map(String::as_str).collect::<Vec<_>>().join(" ")
     }
 
-    /// The projects that a list, a report or a search covers: the named one, or all that the caller sees.
+    /// The projects that a list, a report or a search covers: the named one, or all visible ones.
     pub fn projects(&mut self, field: &str, name: Option<&str>) -> Result<Projects> {
         if name.is_some() {
             return Ok(Projects::One(self.project(field, name)?.id));
         }
         match self.caller()?.viewer() {
             Some(viewer) => Ok(Projects::VisibleTo(viewer.clone())),
-            // The statements about one project need no sorting.
+            // Queries on a single project need no sorting.
             None => Ok(project::only(self.tx)?.map_or(Projects::All, Projects::One)),
         }
     }
@@ -153,26 +153,26 @@ impl<'a, 't> Cx<'a, 't> {
         self.request.now
     }
 
-    /// A new id, in the order of time.
+    /// A new id, ordered by time.
     pub fn new_id(&self) -> String {
         new_id(self.now())
     }
 
-    /// Takes the next number of a kind in a project.
+    /// Takes the next reference number of a kind in a project.
     pub fn next_number(&mut self, project_id: &str, kind: Kind) -> Result<i64> {
         let number = self.tx.next_number(project_id, kind.name())?;
         check_number(kind, number)?;
         Ok(number)
     }
 
-    /// Takes the next few numbers of a kind in a project.
+    /// Takes the next `count` reference numbers of a kind in a project.
     pub fn next_numbers(&mut self, project_id: &str, kind: Kind, count: usize) -> Result<Vec<i64>> {
         let numbers = self.tx.next_numbers(project_id, kind.name(), count)?;
         numbers.iter().try_for_each(|number| check_number(kind, *number))?;
         Ok(numbers)
     }
 
-    /// Erases what history and kept answers say about something whose text is gone for good.
+    /// Erases what history and stored answers contain about a purged entity.
     pub fn erase(&mut self, id: &str) -> Result<()> {
         self.tx.note_erased();
         revision::purge(self.tx, id)?;
@@ -181,7 +181,7 @@ impl<'a, 't> Cx<'a, 't> {
         Ok(idempotency::replace(self.tx, id, &engine::erased()?)?)
     }
 
-    /// The live entity of a kind that an argument names.
+    /// The existing entity of a kind that an argument names.
     pub fn entity(&mut self, field: &str, id: &Id, kind: Kind) -> Result<Entity> {
         let found = self.any_of_kind(field, id, kind)?;
         found.live().map_err(|error| error.about(field))
@@ -193,7 +193,7 @@ impl<'a, 't> Cx<'a, 't> {
         of_kind(field, found, kind)
     }
 
-    /// The live user story that an argument names, and the requirement type with exactly this id or name, if there is one.
+    /// The existing user story that an argument names, and the requirement type with exactly this id or name, if there is one.
     pub fn story_and_type(
         &mut self,
         field: &str,
@@ -208,7 +208,7 @@ impl<'a, 't> Cx<'a, 't> {
         Ok((story, known_type))
     }
 
-    /// The live entity of any kind that an argument names.
+    /// The existing entity of any kind that an argument names.
     pub fn live_entity(&mut self, field: &str, id: &Id) -> Result<Entity> {
         self.any_entity(field, id).and_then(|found| found.live().map_err(|error| error.about(field)))
     }
@@ -219,7 +219,7 @@ impl<'a, 't> Cx<'a, 't> {
         self.visible(field, id, found)
     }
 
-    /// What was found for an argument, if there is something that the caller sees.
+    /// The entity that was found for an argument, if the caller can see it.
     fn visible(&mut self, field: &str, id: &Id, found: Option<Entity>) -> Result<Entity> {
         match found {
             Some(found) if self.sees(&found.project_id)? => Ok(found),
@@ -259,7 +259,7 @@ impl<'a, 't> Cx<'a, 't> {
         }
     }
 
-    /// The entity with a name, deleted or not, if the caller sees it.
+    /// The entity with a reference, deleted or not, if the caller can see it.
     pub fn find_entity(&mut self, reference: &Reference) -> Result<Option<Entity>> {
         match entity::find(self.tx, reference)? {
             Some(found) if self.sees(&found.project_id)? => Ok(Some(found)),
@@ -267,7 +267,7 @@ impl<'a, 't> Cx<'a, 't> {
         }
     }
 
-    /// The project with a key or an id, if the caller sees it.
+    /// The project with a key or an id, if the caller can see it.
     pub fn find_project(&mut self, name: &str) -> Result<Option<Project>> {
         match project::find(self.tx, name)? {
             Some(found) if self.sees(&found.id)? => Ok(Some(found)),
@@ -282,7 +282,7 @@ impl<'a, 't> Cx<'a, 't> {
             Some(project) => Ok(project),
             None => {
                 let mut known = self.project_keys()?;
-                // The one that may be meant is among those that are told.
+                // The nearest name must be among those that the error lists.
                 let near = nearest::nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
                 known.sort_by_key(|key| Some(key) != near.as_ref());
                 known.truncate(PROJECTS_TOLD);
@@ -291,7 +291,7 @@ impl<'a, 't> Cx<'a, 't> {
         }
     }
 
-    /// The id and the name of the user whom an argument names, who must not be disabled.
+    /// The id and the name of the user whom an argument names. The user must not be disabled.
     pub fn assignee(&mut self, field: &str, who: &str) -> Result<(String, String)> {
         match user::find(self.tx, who)? {
             Some(user) if !user.disabled => Ok((user.id, user.username)),
@@ -300,7 +300,7 @@ impl<'a, 't> Cx<'a, 't> {
         }
     }
 
-    /// Records a change of something that has a version.
+    /// Records a change of an entity with a version.
     pub fn record(
         &mut self,
         what: &Subject<'_>,
@@ -311,7 +311,7 @@ impl<'a, 't> Cx<'a, 't> {
         self.record_changes(what, &changes)
     }
 
-    /// Records a change whose fields are known.
+    /// Records a change with known fields.
     pub fn record_changes(&mut self, what: &Subject<'_>, changes: &Map<String, Value>) -> Result<()> {
         let changes = serde_json::to_string(changes).map_err(internal)?;
         let (id, import_id) = (self.new_id(), self.import_id.clone());
@@ -336,7 +336,7 @@ impl<'a, 't> Cx<'a, 't> {
     }
 }
 
-/// What has a number beyond the largest could not be imported again.
+/// An entity with a larger number could not be imported again.
 fn check_number(kind: Kind, number: i64) -> Result<()> {
     if number <= NUMBER_MAX {
         return Ok(());
@@ -349,21 +349,21 @@ fn check_number(kind: Kind, number: i64) -> Result<()> {
     Err(Error::conflict(message))
 }
 
-/// What a revision is about.
+/// The subject of a revision.
 pub struct Subject<'a> {
-    /// The project, where there is one.
+    /// The project, if there is one.
     pub project_id: Option<&'a str>,
     /// The kind: `epic`, `user`, `relationship`.
     pub kind: &'a str,
     /// The id.
     pub id: &'a str,
-    /// The reference id, where it has one.
+    /// The reference id, if it has one.
     pub reference_id: Option<&'a str>,
     /// The version after the change.
     pub version: i64,
 }
 
-/// A UUID of version 7 for a time. Those that a thread makes for one time are in the order in which it makes them, and so are the
+/// A UUID of version 7 for a time. Ids that a thread makes for the same time are in the order of their creation, and so are the
 /// revisions of a transaction.
 pub fn new_id(now: Time) -> String {
     let milliseconds = now.microseconds().max(0) as u64 / 1_000;
@@ -372,7 +372,7 @@ pub fn new_id(now: Time) -> String {
     uuid::Builder::from_unix_timestamp_millis(milliseconds, &bytes).into_uuid().to_string()
 }
 
-/// The next number of a thread for a time, in the bits that follow the time in a UUID: 12 beside its version, 14 beside its variant.
+/// A counter of the thread for a time, in the bits that follow the time in a UUID: 12 after its version, 14 after its variant.
 fn counter(milliseconds: u64) -> [u8; 4] {
     thread_local!(static LAST: Cell<(u64, u32)> = const { Cell::new((0, 0)) });
     let number = LAST.with(|last| {
@@ -386,7 +386,7 @@ fn counter(milliseconds: u64) -> [u8; 4] {
     [high, low, next, last]
 }
 
-/// Ten random bytes, of which the system is asked for many at once: every request has an id.
+/// Ten random bytes. Many are requested from the system at once, because every request needs an id.
 fn random() -> [u8; 10] {
     const STOCK: usize = 200 * 10;
     thread_local! {
@@ -404,7 +404,7 @@ fn random() -> [u8; 10] {
     })
 }
 
-/// Refuses what is of another kind.
+/// Rejects an entity of another kind.
 fn of_kind(field: &str, found: Entity, kind: Kind) -> Result<Entity> {
     if found.kind == kind {
         return Ok(found);
@@ -414,7 +414,7 @@ fn of_kind(field: &str, found: Entity, kind: Kind) -> Result<Entity> {
     Err(Error::field(field, message))
 }
 
-/// Checks the version that a caller expects.
+/// Checks the version that the caller expects.
 pub fn check_version(
     expected: Option<Version>,
     name: &str,
@@ -424,7 +424,7 @@ pub fn check_version(
     check_version_of("expected_version", expected, name, current, state)
 }
 
-/// Checks the version that a caller expects in an argument of this name.
+/// Checks the version that the caller expects in an argument with this name.
 pub fn check_version_of(
     field: &str,
     expected: Option<Version>,
@@ -446,8 +446,8 @@ pub fn check_version_of(
     }
 }
 
-/// The error for a change that another one has overtaken between reading and writing. The operation is run again, and then
-/// sees the other's version.
+/// The error for a concurrent change between reading and writing. The operation is run again, and then
+/// sees the new version.
 pub fn overtaken(name: &str) -> Error {
     let message = format!("{name} was changed by somebody else at the same moment; try again");
     Error { retry_after_s: Some(1), lost_race: true, ..Error::new(ErrorKind::Unavailable, message) }
@@ -461,7 +461,7 @@ pub fn to_value(value: &impl Serialize) -> Result<Value> {
 /// How many projects an error lists.
 const PROJECTS_TOLD: usize = 20;
 
-/// Fields that change with every change, or follow from others, tell nothing in a history.
+/// Fields that change with every change, or follow from others, are left out of a history.
 const SILENT: &[&str] =
     &["version", "created_at", "updated_at", "epic", "user_story", "acceptance_criteria", "suspect"];
 

@@ -1,4 +1,4 @@
-//! What is deleted in a project, by deletion.
+//! The deleted entities of a project, by deletion.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,20 +12,20 @@ use crate::operation::{Columns, Command, Effect, Operation, Route, command, get}
 use crate::page::{Cursor, Page, page_after, window};
 use crate::project;
 
-/// List what is deleted in a project, the newest deletion first, each with what went with it.
+/// List the deletions in a project, newest first, each with everything it removed.
 ///
-/// Restoring what a deletion began with brings all of it back. Relationships that were deleted by themselves are not listed; they
+/// Restoring the root of a deletion restores all of it. Relationships that were deleted individually are not listed; they
 /// cannot be restored.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListDeletions {
     /// The key or id of the project.
     project: Text<1, 64>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 

@@ -1,5 +1,5 @@
-//! The one door. Every call, whichever way it came, goes through [`Engine::call`]: who is asking, may they, is it the
-//! same request again, a transaction, the operation, the commit.
+//! The single entry point. Every call from every surface goes through [`Engine::call`]: authentication, authorization,
+//! idempotency key, transaction, operation, commit.
 
 mod again;
 mod run;
@@ -34,24 +34,24 @@ pub struct Call {
     pub entry: &'static Entry,
     /// Its arguments: a JSON object.
     pub arguments: Value,
-    /// What the caller shows.
+    /// The caller's credentials.
     pub credentials: Credentials,
     /// The circumstances.
     pub request: Request,
-    /// Makes the same call twice happen once.
+    /// The key that makes repeated calls execute once.
     pub idempotency_key: Option<String>,
-    /// Gives the call up when nobody waits for it any more.
+    /// Cancels the call.
     pub cancel: Option<Cancel>,
-    /// Hears how far the call has come.
+    /// Receives the progress.
     pub progress: Option<OnProgress>,
-    /// Takes the file of an export, which is then not in the answer.
+    /// Receives the file of an export, which is then not in the answer.
     pub sink: Option<Box<dyn Sink>>,
     /// The file of an import, which is then not in the arguments.
     pub upload: Option<Upload>,
 }
 
 impl Call {
-    /// A call that has no key, is not given up, and tells nobody how far it is.
+    /// A call without a key, cancellation and progress.
     pub fn new(entry: &'static Entry, arguments: Value, credentials: Credentials, request: Request) -> Call {
         Call {
             entry,
@@ -67,27 +67,27 @@ impl Call {
     }
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub struct Reply {
-    /// The answer, or why there is none.
+    /// The answer, or the error.
     pub result: Result<Answer>,
-    /// Who asked, where that was found out.
+    /// The caller, if identified.
     pub caller: Option<Caller>,
-    /// Whether it is the answer to an earlier call with the same key.
+    /// Whether it is the stored answer of an earlier call with the same key.
     pub replayed: bool,
-    /// The arguments, where they could not be parsed, so that a transport can say all that is wrong with them.
+    /// The arguments, if they could not be parsed, so that a transport can report all mistakes in them.
     pub rejected: Option<Value>,
 }
 
 impl Reply {
-    /// A failure of a call of which nothing else is known.
+    /// A failure without further information.
     pub fn failed(error: Error) -> Reply {
         Reply { result: Err(error), caller: None, replayed: false, rejected: None }
     }
 }
 
-/// Decides whether a known caller may go on: rate limits.
+/// Decides whether an identified caller may continue: rate limits.
 pub type Gate = dyn Fn(&Caller) -> Result<()> + Send + Sync;
 
 /// Runs operations on a store.
@@ -118,14 +118,14 @@ impl Engine {
         }
     }
 
-    /// The same engine behind a gate.
+    /// The same engine with a gate.
     #[must_use]
     pub fn behind(mut self, gate: Arc<Gate>) -> Engine {
         self.gate = Some(gate);
         self
     }
 
-    /// The same engine, which accepts the identities of CI runs from these issuers.
+    /// The same engine, which accepts identity tokens of CI runs from these issuers.
     #[must_use]
     pub fn trusting(mut self, issuers: Issuers) -> Engine {
         self.issuers = Arc::new(issuers);
@@ -139,7 +139,7 @@ impl Engine {
         self
     }
 
-    /// The same engine, which proposes threats from a library.
+    /// The same engine with a threat library.
     #[must_use]
     pub fn knowing(mut self, threats: Arc<dyn ThreatLibrary>) -> Engine {
         self.threats = Some(threats);
@@ -151,10 +151,10 @@ impl Engine {
         &self.store
     }
 
-    /// Runs a call and hands what came of it to `done`, on whatever thread it ran.
+    /// Runs a call and passes the result to `done`, on whatever thread it ran.
     pub fn call(&self, mut call: Call, done: impl FnOnce(Reply) + Send + 'static) {
         let entry = call.entry;
-        // Before a transaction begins: whoever looks at the checkout may ask the store.
+        // Before the transaction, because reading the checkout may query the store.
         if let Some(look) = self.look_beside.as_ref().filter(|_| entry.looks_beside) {
             call.request.checkout = look();
         }
@@ -168,11 +168,11 @@ impl Engine {
         if parsed.is_err() {
             run.reject(arguments);
         } else {
-            // An import is large: from here on there is one copy of it.
+            // The file of an import is large; keep only one copy from here on.
             drop(arguments);
         }
         match parsed {
-            // With a key, that the arguments are wrong is an answer like any other.
+            // With a key, an error in the arguments is stored like any other answer.
             Err(error) if run.has_key() => run.start(Box::new(Refused(error)), done),
             // Report missing rights before mistakes in the arguments.
             Err(error) => run.let_in_first(move |run, admitted| done(run.reply(admitted.and(Err(error))))),
@@ -180,7 +180,7 @@ impl Engine {
                 if (self.store.is_remote() || entry.mode == Mode::Point)
                     && !(entry.prepares || operation.computes()) =>
             {
-                // Every journey to another machine counts, and here a short read is done where it is asked for:
+                // Every round trip to the database counts, and here a short read runs on the calling thread:
                 // everything happens in one.
                 run.start(operation, done);
             }
@@ -192,7 +192,7 @@ impl Engine {
         }
     }
 
-    /// Like [`Engine::call`], and waits for it. Not for asynchronous callers.
+    /// Like [`Engine::call`], but waits for the result. Not for asynchronous callers.
     pub fn wait(&self, call: Call) -> Reply {
         let (sender, receiver) = std::sync::mpsc::sync_channel(1);
         self.call(call, move |reply| {
@@ -202,7 +202,7 @@ impl Engine {
         receiver.recv().unwrap_or_else(dropped)
     }
 
-    /// Finds out who is asking, without doing anything.
+    /// Identifies the caller without running an operation.
     pub fn identify(
         &self,
         credentials: Credentials,
@@ -215,7 +215,7 @@ impl Engine {
         self.store.run(Mode::Point, move |tx| authenticate(tx, &credentials, now), done);
     }
 
-    /// Like [`Engine::identify`], and waits for it. Not for asynchronous callers.
+    /// Like [`Engine::identify`], but waits for the result. Not for asynchronous callers.
     pub fn who(&self, credentials: Credentials, now: Time) -> Result<Option<Caller>> {
         let (sender, receiver) = std::sync::mpsc::sync_channel(1);
         self.identify(credentials, now, move |caller| {

@@ -29,7 +29,7 @@ use crate::versioned::{Versioned as _, record};
 
 versioned_output!(Entity, version, reference_id);
 
-/// A new entity without text: of a kind, in a project, below a parent, made by the caller now. [`add`] gives it its status.
+/// A new entity without text: of a kind, in a project, below a parent, created by the caller now. [`add`] sets its status.
 pub(crate) fn blank(
     cx: &mut Cx<'_, '_>,
     kind: Kind,
@@ -71,13 +71,13 @@ pub(crate) fn unnumbered(
     })
 }
 
-/// Says which number an entity has.
+/// Sets the reference number of an entity.
 pub(crate) fn give_number(entity: &mut Entity, number: i64) {
     entity.number = number;
     entity.reference_id = reference_id(&entity.project, entity.kind, number);
 }
 
-/// Gives an entity to someone, or to who made it.
+/// Assigns an entity to a user, or to its creator.
 pub(crate) fn assign(cx: &mut Cx<'_, '_>, entity: &mut Entity, assignee: Option<&str>) -> Result<()> {
     let (id, name) = match assignee {
         Some(who) => cx.assignee("assignee_id", who)?,
@@ -88,7 +88,7 @@ pub(crate) fn assign(cx: &mut Cx<'_, '_>, entity: &mut Entity, assignee: Option<
     Ok(())
 }
 
-/// Gives an entity to someone else, to nobody, or leaves it.
+/// Assigns an entity to somebody else, to nobody, or leaves it.
 pub(crate) fn reassign(
     cx: &mut Cx<'_, '_>,
     entity: &mut Entity,
@@ -105,13 +105,13 @@ pub(crate) fn reassign(
     Ok(())
 }
 
-/// How many numbers in a row may have been brought along by an import.
+/// How many consecutive numbers may have been taken by imports.
 pub(crate) const TAKEN_MAX: usize = 10_000;
 
-/// So many numbers are tried one by one before all that are taken are skipped.
+/// How many numbers are tried one by one before all taken ones are skipped.
 const TRIED_MAX: usize = 64;
 
-/// Writes a new entity, with the initial status of its kind. An import may have brought its number along meanwhile; then it gets the next one that is free.
+/// Inserts a new entity, with the initial status of its kind. If an import has taken its number, it gets the next free one.
 pub(crate) fn add(cx: &mut Cx<'_, '_>, mut new: Entity) -> Result<Entity> {
     for n_taken in 1..=TAKEN_MAX {
         if entity::insert_new(cx.tx, &mut new)? {
@@ -127,7 +127,7 @@ pub(crate) fn add(cx: &mut Cx<'_, '_>, mut new: Entity) -> Result<Entity> {
     Err(Error::conflict(format!("no free number for a {} was found", new.kind.words())))
 }
 
-/// Writes an imported entity with the number that it has; false when that is taken.
+/// Inserts an imported entity with its own number; false if that is taken.
 pub(crate) fn add_numbered(cx: &mut Cx<'_, '_>, new: &Entity) -> Result<bool> {
     let added = entity::insert(cx.tx, new)?;
     if added {
@@ -136,7 +136,7 @@ pub(crate) fn add_numbered(cx: &mut Cx<'_, '_>, new: &Entity) -> Result<bool> {
     Ok(added)
 }
 
-/// Changes an entity by `edit`, if its version is the expected one. Without a difference nothing is written.
+/// Changes an entity by `edit`, if its version is the expected one. Without a difference nothing is stored.
 pub(crate) fn change(
     cx: &mut Cx<'_, '_>,
     before: Entity,
@@ -150,7 +150,7 @@ pub(crate) fn change(
         return Ok(before);
     }
     after.go_on(cx.now());
-    // Where it belongs and who works on it may change without a doubt about what others were told it says.
+    // Its parent and its assignee may change without making links to it suspect.
     let is_other = |field: &&Field| field.json(&before) != field.json(&after);
     let makes_suspect = FIELDS.iter().filter(is_other).any(|field| field.nature.makes_suspect);
     let says_other = makes_suspect || before.type_id != after.type_id;
@@ -170,14 +170,14 @@ pub(crate) fn change(
     if says_other && after.kind == Kind::Requirement {
         said_again::settle(cx, &after)?;
     }
-    // What is obsolete is not verified, whatever its tests show.
+    // Obsolete entities are not verified, whatever their tests show.
     if says_other || before.status != after.status {
         counted::count_again(cx, &[&after.id])?;
     }
     Ok(after)
 }
 
-/// Finds the passages that comments are about in the changed text.
+/// Updates the anchors of comments after a change of the text.
 fn move_anchors(cx: &mut Cx<'_, '_>, entity: &Entity) -> Result<()> {
     for anchored in comment::anchored(cx.tx, &entity.id)? {
         let quote = anchored.quote.as_deref().unwrap_or_default();
@@ -189,7 +189,7 @@ fn move_anchors(cx: &mut Cx<'_, '_>, entity: &Entity) -> Result<()> {
     Ok(())
 }
 
-/// Sets the status that a text means, if the model allows it from the present one.
+/// Sets the status with a name, if the model allows the transition.
 pub(crate) fn set_status(cx: &mut Cx<'_, '_>, entity: &mut Entity, wanted: &str) -> Result<()> {
     let model = status::of(cx.tx, entity.kind)?;
     let Some(found) = model.status(wanted) else {
@@ -213,7 +213,7 @@ pub(crate) fn set_status(cx: &mut Cx<'_, '_>, entity: &mut Entity, wanted: &str)
     Ok(())
 }
 
-/// The id and the name of the requirement type that a text means: its id or its name.
+/// The id and the name of the requirement type with this id or name.
 pub(crate) fn requirement_type(cx: &mut Cx<'_, '_>, field: &str, wanted: &str) -> Result<(String, String)> {
     let found: RequirementType = named(cx, field, wanted)?;
     Ok((found.id, found.name))

@@ -1,4 +1,4 @@
-//! What can go wrong with an operation. A transport turns the kind into its own words, in one table.
+//! Errors of operations. One table maps the kinds to the statuses of each transport.
 
 use std::fmt;
 
@@ -11,33 +11,33 @@ use crate::missing::near;
 /// The result of an operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why an operation was refused or failed.
+/// Why an operation was rejected or failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// For programs.
     pub kind: ErrorKind,
     /// For people.
     pub message: String,
-    /// What is wrong with which field.
+    /// The invalid fields.
     pub fields: Vec<FieldError>,
-    /// More about it, as JSON: the current state for a stale version, when something was deleted.
+    /// Details as JSON, such as the current state for a stale version.
     pub more: Option<Box<serde_json::Value>>,
-    /// After how many seconds the same may succeed.
+    /// The seconds after which a retry may succeed.
     pub retry_after_s: Option<u64>,
-    /// What the store's engine said: for the log and for whoever runs the store, not for callers.
+    /// The error of the database: for the log and for administrators, not for callers.
     pub cause: Option<String>,
-    /// Whether another transaction was faster, so that the same operation, run again, may come to another result.
+    /// Whether a concurrent transaction was faster, so that a retry may succeed.
     pub lost_race: bool,
 }
 
-/// What is wrong with a field.
+/// An invalid field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FieldError {
     /// The field, such as `title` or `operations[2].priority`.
     pub field: String,
-    /// What is wrong with it.
+    /// The problem.
     pub message: String,
-    /// What would be right, where that can be listed.
+    /// The allowed values, if they can be listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<String>,
 }
@@ -46,31 +46,31 @@ pub struct FieldError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorKind {
-    /// The arguments are wrong.
+    /// The arguments are invalid.
     ValidationError,
-    /// Who is asking is not known.
+    /// The caller is not authenticated.
     Unauthenticated,
-    /// Who is asking may not.
+    /// The caller lacks the right.
     Forbidden,
-    /// There is no such thing.
+    /// The named entity does not exist.
     NotFound,
-    /// It is not in a state that allows this.
+    /// The current state does not allow this.
     Conflict,
-    /// The version that was expected is not the present one.
+    /// The expected version is not the current one.
     StaleVersion,
-    /// The same key came with another request.
+    /// The key was used with another request.
     IdempotencyKeyReused,
-    /// The same request is being worked on.
+    /// The same request is still running.
     StillRunning,
-    /// Too much at once.
+    /// The request is too large.
     TooLarge,
-    /// Too often.
+    /// There were too many requests.
     RateLimited,
     /// It took too long.
     Timeout,
-    /// The store cannot be reached or written to now.
+    /// The store is unreachable or cannot be written to.
     Unavailable,
-    /// A mistake of ours.
+    /// An internal error.
     InternalError,
 }
 
@@ -116,7 +116,7 @@ impl ErrorKind {
         ErrorKind::ALL.into_iter().find(|kind| kind.code() == code)
     }
 
-    /// Whether it is the caller's to mend; then the answer to an idempotent request is kept.
+    /// Whether the caller can fix it; then the answer to an idempotent request is stored.
     pub const fn is_callers(self) -> bool {
         !matches!(
             self,
@@ -143,7 +143,7 @@ impl Error {
         }
     }
 
-    /// The message with what the engine said.
+    /// The message with the database's error.
     pub fn in_full(&self) -> String {
         match &self.cause {
             Some(cause) => format!("{}: {cause}", self.message),
@@ -151,13 +151,13 @@ impl Error {
         }
     }
 
-    /// The same error with more about it.
+    /// Adds details.
     #[must_use]
     pub fn with_more(self, more: serde_json::Value) -> Error {
         Error { more: Some(Box::new(more)), ..self }
     }
 
-    /// A field has a wrong value.
+    /// A field has an invalid value.
     pub fn field(field: &str, message: impl Into<String>) -> Error {
         Error::fields(vec![FieldError {
             field: field.to_owned(),
@@ -166,7 +166,7 @@ impl Error {
         }])
     }
 
-    /// A field has a value that is not among those allowed, one of which may be meant.
+    /// A field has a value that is not allowed; suggests the nearest one.
     pub fn not_allowed(
         field: &str,
         found: &str,
@@ -178,7 +178,7 @@ impl Error {
         Error::fields(vec![FieldError { field: field.to_owned(), message, allowed }])
     }
 
-    /// Several fields have wrong values.
+    /// Several fields have invalid values.
     pub fn fields(fields: Vec<FieldError>) -> Error {
         let message = match fields.as_slice() {
             [] => "the arguments are wrong".to_owned(),
@@ -188,29 +188,29 @@ impl Error {
         Error { fields, ..Error::new(ErrorKind::ValidationError, message) }
     }
 
-    /// There is no such thing.
+    /// The named entity does not exist.
     pub fn not_found(what: &str, name: impl fmt::Display) -> Error {
         Error::new(ErrorKind::NotFound, format!("there is no {what} {name}"))
     }
 
-    /// It is not in a state that allows this.
+    /// The current state does not allow this.
     pub fn conflict(message: impl Into<String>) -> Error {
         Error::new(ErrorKind::Conflict, message)
     }
 
-    /// Who is asking may not.
+    /// The caller lacks the right.
     pub fn forbidden(message: impl Into<String>) -> Error {
         Error::new(ErrorKind::Forbidden, message)
     }
 
-    /// Adds more about it.
+    /// Adds details.
     #[must_use]
     pub fn with(mut self, more: serde_json::Value) -> Error {
         self.more = Some(Box::new(more));
         self
     }
 
-    /// Names the argument that it is about.
+    /// Names the argument that the error is about.
     #[must_use]
     pub fn about(mut self, field: &str) -> Error {
         let (field, message) = (field.to_owned(), self.message.clone());
@@ -218,7 +218,7 @@ impl Error {
         self
     }
 
-    /// Adds something to the end of the message.
+    /// Appends to the message.
     #[must_use]
     pub(crate) fn adding(mut self, end: &str) -> Error {
         self.message += end;
@@ -228,7 +228,7 @@ impl Error {
         self
     }
 
-    /// Says what happened meanwhile, before the advice.
+    /// Inserts what happened in the meantime before the advice.
     #[must_use]
     pub(crate) fn saying(mut self, what: String) -> Error {
         let more = |message: &str| match (message.split_once("; "), what.is_empty()) {
@@ -242,7 +242,7 @@ impl Error {
         self
     }
 
-    /// Puts a prefix before every field: the place of an operation in a list.
+    /// Prefixes every field, for example with the place of an operation in a list.
     #[must_use]
     pub fn within(mut self, place: &str) -> Error {
         for field in &mut self.fields {
@@ -276,15 +276,15 @@ impl From<store::Error> for Error {
             }
         };
         let message = match error.kind {
-            // Which constraint it was says nothing to a caller; operations check before and give the reason.
-            StoreKind::Taken => "another change has just made the same thing".to_owned(),
+            // The name of the constraint does not help a caller; operations check before and give the reason.
+            StoreKind::Taken => "a concurrent change has just created the same thing".to_owned(),
             StoreKind::Referenced => {
-                "something else refers to it, or what it refers to has just gone".to_owned()
+                "something else refers to it, or what it refers to was just deleted".to_owned()
             }
             _ => error.message,
         };
         let retry_after_s = matches!(kind, ErrorKind::Unavailable).then_some(2);
-        // Operations check names and references before they write, so a constraint that refuses them was broken meanwhile.
+        // Operations check names and references before they write, so a violated constraint means a concurrent change.
         let lost_race = matches!(error.kind, StoreKind::Taken | StoreKind::Referenced);
         Error { retry_after_s, lost_race, cause: error.cause, ..Error::new(kind, message) }
     }

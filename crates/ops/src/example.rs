@@ -1,4 +1,4 @@
-//! A small believable project to look around in: a web shop's checkout. It is made by other operations, like everything else.
+//! A small example project: a web shop's checkout, created by other operations.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::operation::{Command, Effect, Operation, Output, Route, command, post}
 
 /// Fill an empty project with an example: a web shop's checkout, from epics to links and a comment.
 ///
-/// A project is empty when nothing was ever made in it.
+/// A project is empty if nothing was ever created in it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadExample {
@@ -22,18 +22,18 @@ pub struct LoadExample {
     project: Text<1, 64>,
 }
 
-/// What was made.
+/// The created example.
 #[derive(Serialize, JsonSchema)]
 pub struct ExampleLoaded {
     /// The key of the project.
     project: String,
-    /// How many things were made.
+    /// The number of created entities.
     created: usize,
 }
 
 impl Output for ExampleLoaded {}
 
-/// A step of the example. In its arguments `EP-001` is the first epic that it makes, whatever number that gets.
+/// A step of the example. In its arguments `EP-001` is the first epic that it creates, whatever number that gets.
 #[derive(Deserialize)]
 struct ExampleStep {
     operation: String,
@@ -52,7 +52,7 @@ impl Operation for LoadExample {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<ExampleLoaded> {
         let project = crate::project::find(cx, &self.project)?;
-        // Two that ask at once shall not both find it empty.
+        // Two concurrent calls must not both find it empty.
         cx.tx.lock(&format!("example {}", project.id))?;
         if !project::is_empty(cx.tx, &project.id)? {
             let message =

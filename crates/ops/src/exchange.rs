@@ -1,5 +1,5 @@
-//! Requirements leave and enter as files. The formats are the crate `exchange`; what their records mean here is said in
-//! this module.
+//! Import and export of requirements. The crate `exchange` has the formats; this module maps their records to the
+//! store.
 
 mod acyclic;
 mod aliases;
@@ -65,7 +65,7 @@ impl FormatName {
         }
     }
 
-    /// What a file of this format is called after the last dot.
+    /// The file extension of this format.
     fn extension(self) -> &'static str {
         match self {
             FormatName::Markdown => "md",

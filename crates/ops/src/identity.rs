@@ -1,6 +1,6 @@
-//! CI runs prove who they are with an identity token (OpenID Connect), and get a token of ours that works for a quarter of an hour.
+//! CI runs prove their identity with an identity token (OpenID Connect), and get a token of ours that is valid for 15 minutes.
 //!
-//! The identity token says which repository, ref and commit a run is of; what a caller says beside it counts for nothing.
+//! Repository, ref and commit of a run are taken from the identity token, never from arguments.
 
 mod claims;
 mod signed;
@@ -26,12 +26,12 @@ use crate::input::Text;
 use crate::operation::{Command, Effect, Operation, Output, Route, command, post};
 use crate::{secret, token};
 
-/// How long a token for a CI run works.
+/// How long a token for a CI run is valid.
 const TOKEN_S: i64 = 15 * 60;
-/// How long a token that has ended is still listed.
+/// How long an expired token is still listed.
 const LISTED_S: i64 = 24 * 3600;
 
-/// Whose identity tokens are accepted.
+/// The accepted issuers of identity tokens.
 #[derive(Clone, Default)]
 pub struct Issuers {
     allowed: Vec<String>,
@@ -39,20 +39,20 @@ pub struct Issuers {
     keys: Option<Arc<dyn KeySource>>,
 }
 
-/// Knows the public keys of issuers.
+/// Provides the public keys of issuers.
 pub trait KeySource: Send + Sync {
-    /// The key, a JSON Web Key, that an issuer signs with under an id; none where it has no such key. The error says why its keys
+    /// The key, a JSON Web Key, that an issuer uses under an id; none if it has no such key. The error says why its keys
     /// cannot be read.
     fn key(&self, issuer: &str, key_id: &str) -> std::result::Result<Option<Value>, String>;
 }
 
 impl Issuers {
-    /// Accepts tokens of these issuers that are made for the audience, which is the URL of this server.
+    /// Accepts tokens of these issuers for the audience, which is the URL of this server.
     pub fn new(allowed: Vec<String>, audience: String, keys: Arc<dyn KeySource>) -> Issuers {
         Issuers { allowed, audience, keys: Some(keys) }
     }
 
-    /// The claims of an identity token, once its signature, issuer and audience are right.
+    /// The claims of an identity token with valid signature, issuer and audience.
     fn verify(&self, identity_token: &str) -> Result<Claims> {
         let signed = Signed::parse(identity_token)?;
         let claims = Claims::parse(signed.payload())?;
@@ -76,18 +76,20 @@ impl Issuers {
     }
 }
 
-/// Exchange the identity token of a CI run for a token with the scope `evidence` that works for 15 minutes.
+/// Exchange the identity token of a CI run for a token with the scope `evidence`, valid for 15 minutes.
 ///
-/// The identity token (a JWT by OpenID Connect, for the audience that is this server's URL) comes from the CI: GitHub Actions, GitLab or another
-/// issuer that the server accepts. It says which repository, commit and ref the run is of, and the token pushes for these alone. Each
-/// identity token works once. Runs on refs that close nothing, and runs of code that may be a stranger's, are `unverified`: what they
-/// push is shown and closes nothing.
+/// The identity token (an OpenID Connect JWT with this server's URL as audience) is issued by the CI: GitHub Actions, GitLab or
+/// another
+/// issuer that the server accepts. It states the repository, commit and ref of the run, and the token pushes for these only. Each
+/// identity token can be used once. Runs on refs that are not closing refs, and runs of possibly untrusted code, are
+/// `unverified`: what they
+/// push is shown but closes nothing.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExchangeIdentity {
     /// The identity token that the CI has issued to the run.
     identity_token: Text<1, 16_000>,
-    /// The repository that the run should be of: its name or id. Another one is an error.
+    /// The expected repository: its name or id. Another one is an error.
     repository: Option<Text<1, 200>>,
     #[serde(skip)]
     #[schemars(skip)]
@@ -97,27 +99,27 @@ pub struct ExchangeIdentity {
 /// A token for a CI run.
 #[derive(Serialize, JsonSchema)]
 pub struct ExchangedToken {
-    /// The secret, which works as a bearer token. It is not shown again.
+    /// The secret, which is a bearer token. It is not shown again.
     token: String,
     /// The token's id.
     id: String,
-    /// What it may be used for.
+    /// Its scopes.
     scopes: Vec<String>,
     /// The repository that it pushes to.
     repository: String,
-    /// The keys of the projects that it reads.
+    /// The keys of the projects that it can read.
     projects: Vec<String>,
     /// The ref that it pushes for.
     #[serde(rename = "ref")]
     ref_name: String,
     /// The commit that it pushes for.
     commit: String,
-    /// How much what it pushes is trusted: `oidc`, or `unverified`, which closes nothing.
+    /// The trust of its pushes: `oidc`, or `unverified`, which closes nothing.
     trust: String,
     /// Why it is unverified.
     #[serde(skip_serializing_if = "Option::is_none")]
     why_unverified: Option<String>,
-    /// When it stops working.
+    /// When it expires.
     expires_at: Time,
 }
 
@@ -147,7 +149,7 @@ impl Operation for ExchangeIdentity {
         };
         let proved = claims.proved(cx.now())?;
         let repository = self.repository(cx, &proved)?;
-        // Used up in the transaction that makes the token: what fails later can be tried again with the same identity.
+        // Used up in the transaction that creates the token: after a failure the same identity can be tried again.
         if !identity::use_up(cx.tx, &proved.issuer, &proved.token_id, proved.used_until, cx.now())? {
             return Err(refused("this identity token was used before; ask the CI for another one"));
         }
@@ -159,7 +161,7 @@ impl Operation for ExchangeIdentity {
 }
 
 impl ExchangeIdentity {
-    /// The repository that the run is of.
+    /// The repository of the run.
     fn repository(&self, cx: &mut Cx<'_, '_>, proved: &Proved) -> Result<Repository> {
         let Proved { issuer, external_id, .. } = proved;
         let Some(found) = repository::find_by_identity(cx.tx, issuer, external_id)? else {
@@ -181,7 +183,7 @@ impl ExchangeIdentity {
     }
 }
 
-/// Makes the token of a run.
+/// Creates the token of a run.
 fn issue(cx: &mut Cx<'_, '_>, user: &User, repository: Repository, proved: Proved) -> Result<ExchangedToken> {
     let Proved { ref_name, commit, doubt, .. } = proved;
     let not_closing = || {
@@ -230,8 +232,8 @@ fn issue(cx: &mut Cx<'_, '_>, user: &User, repository: Repository, proved: Prove
     })
 }
 
-/// The user whom CI runs of a repository act as: one for each repository, made by its first run. It has no password, writes as a
-/// user does, and is a member of the repository's projects where these have members. Who disables it keeps the runs out.
+/// The user of a repository's CI runs: one for each repository, created by its first run. It has no password, has the role
+/// User, and is a member of the repository's projects if these have members. Disabling it blocks the runs.
 fn service_user(cx: &mut Cx<'_, '_>, repository: &Repository) -> Result<User> {
     let id = service_user_id(&repository.id);
     let user = match user::find(cx.tx, &id)? {
@@ -270,7 +272,7 @@ fn add_service_user(cx: &mut Cx<'_, '_>, repository: &Repository, id: String) ->
     let named = service_user_name(&repository.name);
     let is_free = user::find(cx.tx, &named)?.is_none();
     let new = User {
-        // The id is free, for nobody else has it.
+        // The id is free, because no other user has it.
         username: if is_free { named } else { format!("ci-{id}") },
         email: format!("{id}@ci.invalid"),
         role: Role::User,
@@ -285,7 +287,7 @@ fn add_service_user(cx: &mut Cx<'_, '_>, repository: &Repository, id: String) ->
     Ok(new)
 }
 
-/// The id of a repository's user follows from the repository's, so that two first runs make the same one.
+/// The id of a repository's user is derived from the repository's, so that two first runs create the same one.
 fn service_user_id(repository_id: &str) -> String {
     let hash = blake3::derive_key("spexus service user of a repository", repository_id.as_bytes());
     let mut bytes = [0; 16];
@@ -293,10 +295,10 @@ fn service_user_id(repository_id: &str) -> String {
     uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string()
 }
 
-/// How long the name of a user may be.
+/// The maximal length of a user's name.
 const USERNAME_MAX_CHARS: usize = 50;
 
-/// `ci-github.com-acme-shop`: what the name of a user may hold.
+/// `ci-github.com-acme-shop`: characters that the name of a user may have.
 fn service_user_name(repository: &str) -> String {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
     let name = repository.chars().map(|c| if fits(c) { c } else { '-' });

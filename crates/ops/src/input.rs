@@ -1,4 +1,4 @@
-//! The types of arguments. Each is schema and check at once: what deserializes is right.
+//! The types of arguments. Each is schema and validation at once: a deserialized value is valid.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,12 +22,12 @@ pub type Description = Text<0, 50_000>;
 pub type CriterionText = Text<1, 50_000>;
 
 impl<const MIN: usize, const MAX: usize> Text<MIN, MAX> {
-    /// Checks a text.
+    /// Validates a text.
     pub fn new(text: String) -> Result<Self, String> {
         if text.contains('\0') {
             return Err("must not contain the character NUL".to_owned());
         }
-        // Counting is only needed where bytes leave a doubt.
+        // Counting is needed only if the bytes are inconclusive.
         let fits = text.len() <= MAX && text.len() >= MIN * 4;
         let count = if fits { MIN } else { text.chars().count() };
         if (MIN..=MAX).contains(&count) && (MIN == 0 || !text.trim().is_empty()) {
@@ -44,7 +44,7 @@ impl<const MIN: usize, const MAX: usize> Text<MIN, MAX> {
         &self.0
     }
 
-    /// The text, to keep.
+    /// The text, owned.
     pub fn into_string(self) -> String {
         self.0
     }
@@ -87,9 +87,9 @@ pub struct Number<const MIN: i64, const MAX: i64>(pub i64);
 
 /// 1 critical, 2 high, 3 medium, 4 low.
 pub type Priority = Number<1, 4>;
-/// How many to return.
+/// The number of items to return.
 pub type Limit = Number<1, 100>;
-/// How many to leave out.
+/// How many items to skip.
 pub type Offset = Number<0, 1_000_000_000>;
 /// A version.
 pub type Version = Number<1, { i64::MAX }>;
@@ -123,7 +123,7 @@ impl<'de, const MIN: i64, const MAX: i64> Deserialize<'de> for Number<MIN, MAX> 
             }
 
             fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
-                // JSON does not tell 2 from 2.0, and some clients write the latter.
+                // JSON does not distinguish 2 from 2.0, and some clients write the latter.
                 if number.fract() == 0.0 && number.abs() < 9e15 {
                     return self.visit_i64(number as i64);
                 }
@@ -152,17 +152,17 @@ impl<const MIN: i64, const MAX: i64> JsonSchema for Number<MIN, MAX> {
     }
 }
 
-/// Words to find something by. Each is kept once, however it is written.
+/// Labels to search by. Each is stored once, regardless of case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels(pub Vec<String>);
 
 impl Labels {
-    /// How many something may have.
+    /// The maximal number of labels.
     pub const MAX: usize = 50;
-    /// How many characters one may have.
+    /// The maximal number of characters in a label.
     pub const CHARACTERS: usize = 50;
 
-    /// Checks labels. A comma separates them in tables, so that none has one.
+    /// Validates labels. A comma separates them in tables, so none may contain one.
     pub fn new(texts: impl IntoIterator<Item = String>) -> Result<Labels, String> {
         let mut labels: Vec<String> = Vec::new();
         for text in texts {
@@ -207,7 +207,7 @@ impl JsonSchema for Labels {
     }
 }
 
-/// The name of an entity: its UUID or its reference id, in any case.
+/// The reference of an entity: its UUID or its reference id, in any case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Id(pub Reference);
 
@@ -235,7 +235,7 @@ impl JsonSchema for Id {
     }
 }
 
-/// A kind of entity, as people write it.
+/// A kind of entity, in any spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KindName(pub Kind);
 
@@ -271,7 +271,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// The beginning of the day, or the time itself.
+    /// The start of the day, or the time itself.
     pub fn first(self) -> Time {
         self.time
     }
@@ -310,7 +310,7 @@ impl JsonSchema for Moment {
     }
 }
 
-/// A length of time in seconds, written as `30d`, `12h`, `45m` or `90s`.
+/// A duration in seconds, written as `30d`, `12h`, `45m` or `90s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span(pub i64);
 
@@ -400,7 +400,7 @@ impl JsonSchema for Since {
 /// A change of a field: absent leaves it, null clears it, a value sets it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Patch<T> {
-    /// Not mentioned.
+    /// Absent.
     #[default]
     Absent,
     /// Null.
@@ -410,7 +410,7 @@ pub enum Patch<T> {
 }
 
 impl<T> Patch<T> {
-    /// The new value of an optional field: the old one where it is absent.
+    /// The new value of an optional field: the old one if it is absent.
     pub fn apply<U>(&self, old: Option<U>, new: impl FnOnce(&T) -> U) -> Option<U> {
         match self {
             Patch::Absent => old,
@@ -419,7 +419,7 @@ impl<T> Patch<T> {
         }
     }
 
-    /// Whether it was mentioned.
+    /// Whether it was given.
     pub fn is_given(&self) -> bool {
         !matches!(self, Patch::Absent)
     }
@@ -445,7 +445,7 @@ impl<T: JsonSchema> JsonSchema for Patch<T> {
     }
 }
 
-/// A change of a field that cannot be empty: absent leaves it, a value sets it, null is an error.
+/// A change of a required field: absent leaves it, a value sets it, null is an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Set<T>(pub Option<T>);
 
@@ -475,7 +475,7 @@ impl<T: JsonSchema> JsonSchema for Set<T> {
     }
 }
 
-/// The beginning of what was found, for messages.
+/// The beginning of the found value, for messages.
 pub fn shortened(text: &str) -> String {
     const CHARACTERS: usize = 80;
     let short = words::cut(text, CHARACTERS);

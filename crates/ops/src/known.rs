@@ -1,5 +1,5 @@
-//! Operations that a surface runs or names in order to answer something else: resources, completions, prompts, advice.
-//! They are called through the same door as all others, and named here so that no surface spells a name.
+//! Operations that a surface itself calls or names: for resources, completions, prompts, advice.
+//! They go through [`Engine::call`](crate::Engine::call) like all others, and are listed here so that no surface spells a name.
 
 #![allow(missing_docs)]
 
@@ -136,7 +136,7 @@ pub const UPDATE_STATUS_MODEL: &Entry = &entry::<config::status_model::UpdateSta
 pub const UPDATE_USER: &Entry = &entry::<user::UpdateUser>();
 pub const WHO_AM_I: &Entry = &entry::<account::WhoAmI>();
 
-/// What makes a thing of a kind, and what changes one, where agents may.
+/// The operations that create and change an entity of a kind, if agents have them.
 pub const WRITES: &[(Kind, &Entry, &Entry)] = &[
     (Kind::Epic, &entry::<entity::epic::CreateEpic>(), &entry::<entity::epic::UpdateEpic>()),
     (Kind::UserStory, &entry::<entity::story::CreateUserStory>(), &entry::<entity::story::UpdateUserStory>()),

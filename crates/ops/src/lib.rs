@@ -1,5 +1,5 @@
-//! Everything the product can do, each thing once. [`OPERATIONS`] is the list; REST routes, commands, tools for agents,
-//! the OpenAPI file and the manual are derived from it. [`Engine::call`] is the one door to all of them.
+//! Every operation of the product, defined once. [`OPERATIONS`] is the list; REST routes, commands, tools for agents,
+//! the OpenAPI file and the manual are derived from it. [`Engine::call`] is the single entry point.
 
 mod account;
 mod activity;
@@ -70,7 +70,7 @@ pub use upload::Upload;
 
 use operation::entry;
 
-/// Everything the product can do.
+/// All operations.
 pub const OPERATIONS: &[Entry] = &[
     entry::<entity::epic::CreateEpic>(),
     entry::<entity::epic::UpdateEpic>(),

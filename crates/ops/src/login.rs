@@ -20,23 +20,23 @@ use crate::secret;
 
 /// How long a session lasts.
 const SESSION_S: i64 = 12 * 3600;
-/// How much of a program's introduction is stored.
+/// How much of a program's user agent is stored.
 const USER_AGENT_MAX_CHARS: usize = 200;
 
-/// Log in with a name and a password, or with a personal access token, and begin a session of 12 hours.
+/// Log in with a name and a password, or with a personal access token, and start a session of 12 hours.
 ///
-/// The secret of the session works as a bearer token. Pages in a browser ask for it as a cookie. A session that is begun with
-/// a token may do as much as the token, and ends with it.
+/// The secret of the session is a bearer token. Pages in a browser request it as a cookie. A session started with
+/// a token has the rights of the token, and ends with it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Login {
-    /// The name or the address.
+    /// The user name or the e-mail address.
     username: Option<Text<1, 254>>,
     /// The password.
     password: Option<Text<1, 1_000>>,
     /// A personal access token, instead of name and password.
     token: Option<Text<1, 200>>,
-    /// Set the secret as a cookie and leave it out of the answer, so that no script of the page can read it. For pages of this
+    /// Set the secret as a cookie and omit it from the answer, so that no script of the page can read it. For pages of this
     /// server.
     #[serde(default)]
     cookie: bool,
@@ -47,27 +47,27 @@ pub struct Login {
     verified: Option<Verified>,
 }
 
-/// Whose password was right.
+/// The user whose password was correct.
 struct Verified {
     user: User,
     hash: String,
-    /// The same password with the parameters of today, where the stored hash has others.
+    /// The same password hashed with current parameters, if the stored hash has others.
     renewed_hash: Option<String>,
 }
 
-/// A session that has begun.
+/// A new session.
 #[derive(Serialize, JsonSchema)]
 pub struct NewSession {
-    /// Who has logged in.
+    /// The user.
     user: User,
     /// The session's id.
     id: String,
-    /// The session's secret; absent where it is set as a cookie.
+    /// The session's secret; absent if it is set as a cookie.
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
     /// Whether the secret is set as a cookie.
     cookie: bool,
-    /// When it ends.
+    /// When it expires.
     expires_at: Time,
 }
 
@@ -92,7 +92,7 @@ impl Operation for Login {
                 }
                 Ok(())
             }
-            // A session that began another one would never have to end.
+            // A session that could start another one would never have to end.
             (None, None, Some(token)) if token.as_str().starts_with(secret::SESSION_PREFIX) => {
                 let message = "expected a personal access token (mcp_pat_…), found the secret of a session";
                 Err(Error::field("token", message))
@@ -131,7 +131,7 @@ impl Operation for Login {
     }
 }
 
-/// Begins a session of a user: with a token, with a one-time link, or else with a password.
+/// Starts a session of a user: with a token, with a one-time link, or with a password.
 pub(crate) fn begin(
     cx: &mut Cx<'_, '_>,
     user: User,
@@ -159,7 +159,7 @@ pub(crate) fn begin(
     Ok(NewSession { user, id, session: Some(secret), cookie, expires_at })
 }
 
-/// Notes in the audit trail what a user did to prove or change who they are.
+/// Records an authentication event in the audit trail.
 pub(crate) fn note(cx: &mut Cx<'_, '_>, user: &User, event: &'static str) -> Result<()> {
     let event = NewEvent {
         user_id: Some(user.id.clone()),
@@ -173,8 +173,8 @@ pub(crate) fn note(cx: &mut Cx<'_, '_>, user: &User, event: &'static str) -> Res
 }
 
 impl Verified {
-    /// Checks that the password is still the one that was verified, and keeps it from being changed until the session has begun:
-    /// otherwise a session could outlive the change of the password that was to end it.
+    /// Checks that the password is still the verified one, and locks it until the session has started:
+    /// otherwise a session could outlive the change of the password that should end it.
     fn hold(&self, cx: &mut Cx<'_, '_>, password: &str) -> Result<User> {
         let after = self.renewed_hash.as_ref().unwrap_or(&self.hash);
         if !replace_password(cx, &self.user.id, password, &self.hash, after)? {
@@ -184,14 +184,14 @@ impl Verified {
     }
 }
 
-/// A token and its owner, who is kept from being disabled until the session has begun.
+/// A token and its owner, who is locked against disabling until the session has started.
 fn hold_owner(cx: &mut Cx<'_, '_>, secret: &str) -> Result<(User, Token)> {
     let credentials = Credentials::Bearer(secret.to_owned());
     let caller = authenticate(cx.tx, &credentials, cx.now())?.ok_or_else(refused)?;
     if !user::hold(cx.tx, &caller.user_id)? {
         return Err(refused());
     }
-    // Read again, since the token may have been revoked while this waited for another change of its owner.
+    // Read again, because the token may have been revoked while this waited for another change of its owner.
     let token = match &caller.token_id {
         Some(id) => token::find(cx.tx, id)?,
         None => None,
@@ -204,12 +204,12 @@ fn refused() -> Error {
     Error::new(ErrorKind::Unauthenticated, "the name or the password is wrong")
 }
 
-/// Log out: the session that asks ends.
+/// Log out: end the calling session.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Logout {}
 
-/// That the session has ended.
+/// The result of logging out.
 #[derive(Serialize, JsonSchema)]
 pub struct LoggedOut {
     /// Whether there was a session.

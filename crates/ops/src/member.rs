@@ -1,4 +1,4 @@
-//! Members of projects that are not open to everybody.
+//! Members of restricted projects.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,17 +17,17 @@ versioned_output!(Member, version, user_id);
 
 /// List the members of a project, by name, with their roles in it.
 ///
-/// Members count only while the access of the project is `members`. Administrators see every project without being a member.
+/// Members matter only if the access of the project is `members`. Administrators see every project without being members.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListProjectMembers {
     /// The key or id of the project.
     project: Text<1, 64>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -47,7 +47,7 @@ impl Operation for ListProjectMembers {
     }
 }
 
-/// Make a user a member of a project, or change the role of one. Administrators of the project may.
+/// Add a member to a project, or change a member's role. For administrators of the project.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetProjectMember {
@@ -55,9 +55,9 @@ pub struct SetProjectMember {
     project: Text<1, 64>,
     /// The user: an id or a name.
     user: Text<1, 254>,
-    /// What they may do in the project.
+    /// The role in the project.
     role: RoleName,
-    /// Refuse the change when the version of the membership is another one.
+    /// Reject the change if the current version of the membership differs.
     expected_version: Option<Version>,
 }
 
@@ -101,7 +101,7 @@ impl Operation for SetProjectMember {
     }
 }
 
-/// Remove a member from a project. Administrators of the project may.
+/// Remove a member from a project. For administrators of the project.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RemoveProjectMember {
@@ -109,7 +109,7 @@ pub struct RemoveProjectMember {
     project: Text<1, 64>,
     /// The user: an id or a name.
     user: Text<1, 254>,
-    /// Refuse when the version of the membership is another one.
+    /// Reject if the current version of the membership differs.
     expected_version: Option<Version>,
 }
 

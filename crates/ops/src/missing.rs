@@ -1,4 +1,4 @@
-//! What may be meant by a name that nothing has: the error offers it, as text to paste.
+//! Suggestions for unknown names in error messages, as text to paste.
 
 use store::model::{DEFAULT_PROJECT_KEY, Kind, Reference};
 use store::{comment, entity, project, user};

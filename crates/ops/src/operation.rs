@@ -1,4 +1,4 @@
-//! What an operation is. Everything the product can do implements [`Operation`]; transports see only [`Entry`].
+//! Operations. Everything the product can do implements [`Operation`]; transports see only [`Entry`].
 
 mod mistake;
 mod surface;
@@ -22,10 +22,10 @@ pub use self::surface::{
     delete, get, patch, post, put, tool,
 };
 
-/// Something the product can do: its arguments, and how it runs. The doc comment of the type is its documentation, the
+/// An operation of the product: its arguments, and how it runs. The doc comment of the type is its documentation, the
 /// doc comments of its fields document the arguments.
 pub trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
-    /// What it answers.
+    /// Its answer.
     type Output: Output;
     /// The name for agents and logs: `create_epic`.
     const NAME: &'static str;
@@ -33,99 +33,99 @@ pub trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
     const COMMANDS: &'static [Command];
     /// The routes that run it.
     const ROUTES: &'static [Route];
-    /// The tools by which agents run it. The first has its name.
+    /// The tools for agents. The first has its name.
     const TOOLS: &'static [Tool] = &[];
-    /// What it does to the store, and so who may.
+    /// Its effect on the store, which determines the required rights.
     const EFFECT: Effect;
-    /// How it uses the database; none follows the effect.
+    /// Its transaction mode; by default derived from the effect.
     const MODE: Option<Mode> = None;
-    /// Arguments that the command line takes without a flag, in order.
+    /// Positional arguments of the command line, in order.
     const POSITIONAL: &'static [&'static str] = &[];
     /// Whether [`Operation::prepare`] does something.
     const PREPARES: bool = false;
 
-    /// What it does to the things that there are; the route's method says so, where nothing else does.
+    /// Its effect on existing entities; by default derived from the route's method.
     const CHANGE: Change = Change::by(Self::ROUTES);
-    /// What its answer consists of; none follows from the arguments.
+    /// The structure of its answer; by default derived from the arguments.
     const SHAPE: Option<Shape> = None;
-    /// The columns of its answer as a table. They are chosen here and not by what is found, so that all pages look alike;
-    /// without any, a table shows all that fits.
+    /// The columns of its answer as a table. They are chosen here and not by the data, so that all pages have the same;
+    /// without any, a table shows all that fit.
     const COLUMNS: &'static [Columns] = &[];
     /// The arguments that are a file, if any.
     const TAKES_FILE: Option<FileArguments> = None;
     /// Whether the answer is a file: its `content`, in a `format`, with a `file_name`.
     const ANSWERS_FILE: bool = false;
-    /// The field of the answer that is a path of the web application. Surfaces complete it to a URL.
+    /// The field of the answer with a path of the web application. Surfaces complete it to a URL.
     const ANSWERS_PATH: Option<&'static str> = None;
-    /// What it does to the caller's session.
+    /// Its effect on the caller's session.
     const SESSION: Option<SessionChange> = None;
 
-    /// Whether it works through files of any size, so that it may take longer than other requests.
+    /// Whether it processes files of any size, so that it may take longer than other requests.
     const IS_UNBOUNDED: bool = false;
-    /// Whether it joins the checkout that the caller works in, where that is on this machine.
+    /// Whether it uses the caller's checkout, if that is on this machine.
     const LOOKS_BESIDE: bool = false;
-    /// Whether the answer holds a secret, which must not be kept to answer the same request again.
+    /// Whether the answer has a secret, so that it must not be stored for repeated requests.
     const ANSWERS_SECRET: bool = false;
-    /// The argument by which callers prove once more who they are. A wrong one is a failed authentication; and nothing that
-    /// could be guessed from is kept of the request, to answer it again.
+    /// The argument with which callers authenticate again. A wrong one is a failed authentication, and nothing
+    /// that would help guessing is stored for repeated requests.
     const PROOF: Option<&'static str> = None;
 
-    /// Does what is slow (parsing) before the transaction that writes. It may read.
+    /// Does slow work (parsing) before the writing transaction. It may read.
     fn prepare(&mut self, _: &mut Cx<'_, '_>) -> Result<()> {
         Ok(())
     }
 
-    /// Whether [`Operation::compute`] has something to do.
+    /// Whether [`Operation::compute`] does something.
     fn computes(&self) -> bool {
         false
     }
 
-    /// Hashes passwords or asks an issuer for its keys, between [`Operation::prepare`] and [`Operation::run`]: outside of any
-    /// transaction and off the store's threads, a few at a time.
+    /// Hashes passwords or requests an issuer's keys, between [`Operation::prepare`] and [`Operation::run`]: outside of any
+    /// transaction and of the store's threads, a few at a time.
     fn compute(&mut self, _: &Issuers) -> Result<()> {
         Ok(())
     }
 
-    /// How it uses the database with these arguments, where that is not [`Operation::MODE`]. What only reads is not kept for
+    /// The transaction mode with these arguments, if it is not [`Operation::MODE`]. Answers of reads are not stored for
     /// an idempotency key.
     fn mode(&self) -> Option<Mode> {
         None
     }
 
-    /// How many parts are done before [`Operation::run`], each in a transaction of its own, so that other writers get
-    /// their turn in between. Asked after [`Operation::prepare`].
+    /// The number of parts before [`Operation::run`], each in its own transaction, so that other writers get
+    /// their turn in between. Called after [`Operation::prepare`].
     fn n_parts(&self) -> usize {
         0
     }
 
-    /// Does a part. May be called again for the same part when another transaction was faster.
+    /// Runs a part. May be called again for the same part if another transaction was faster.
     fn part(&self, _: &mut Cx<'_, '_>, _index: usize) -> Result<()> {
         Ok(())
     }
 
-    /// Adds to the error of a part what the parts before it have done, which stays.
+    /// Adds to the error of a part what earlier parts have done, which stays.
     fn interrupted(&self, error: Error, _index: usize) -> Error {
         error
     }
 
-    /// Does it. May be called again when another transaction was faster.
+    /// Runs the operation. May be called again if another transaction was faster.
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Self::Output>;
 }
 
-/// An answer. Transports ask it for its version and its name.
+/// An answer, from which transports read version and name.
 pub trait Output: Serialize + JsonSchema {
-    /// The version of what is answered, for `ETag`.
+    /// The version of the answer, for `ETag`.
     fn version(&self) -> Option<i64> {
         None
     }
 
-    /// The name of what is answered, for `Location`.
+    /// The name of the answer, for `Location`.
     fn reference(&self) -> Option<&str> {
         None
     }
 }
 
-/// Makes a type an answer with a version and a name, which are in these fields.
+/// Implements this for a type with a version and a name in these fields.
 macro_rules! versioned_output {
     ($type:ty, $($version:ident).+, $($name:ident).+) => {
         impl $crate::operation::Output for $type {
@@ -142,11 +142,11 @@ macro_rules! versioned_output {
 
 pub(crate) use versioned_output;
 
-/// What an operation does to the store, and so who may run it.
+/// The effect of an operation on the store, which determines the required rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// Anybody may, without saying who they are.
+    /// Public: no authentication.
     Public,
     /// Reads.
     Reads,
@@ -156,11 +156,11 @@ pub enum Effect {
     Writes,
     /// Deletes.
     Destroys,
-    /// Tells what the code and the tests of a repository show.
+    /// Pushes what the code and the tests of a repository show.
     Pushes,
-    /// Changes who is a member of a project, or takes work away from somebody.
+    /// Changes the members of a project, or ends somebody else's lease.
     Manages,
-    /// Changes what administrators look after.
+    /// Changes what administrators manage.
     Administers,
     /// Changes the caller's own account.
     OwnsAccount,
@@ -180,13 +180,13 @@ impl Effect {
         Effect::OwnsAccount,
     ];
 
-    /// Whether it is done within projects, each of which may give the caller another role.
+    /// Whether it happens within projects, in which the caller may have different roles.
     pub const fn is_within_project(self) -> bool {
         !matches!(self, Effect::Public | Effect::Administers | Effect::OwnsAccount)
     }
 }
 
-/// An operation without its types.
+/// An operation with its types erased.
 pub struct Entry {
     /// See [`Operation::NAME`].
     pub name: &'static str,
@@ -198,7 +198,7 @@ pub struct Entry {
     pub tools: &'static [Tool],
     /// See [`Operation::EFFECT`].
     pub effect: Effect,
-    /// How it uses the database.
+    /// Its transaction mode.
     pub mode: Mode,
     /// See [`Operation::POSITIONAL`].
     pub positional: &'static [&'static str],
@@ -266,7 +266,7 @@ pub const fn entry<T: Operation>() -> Entry {
     }
 }
 
-/// Arguments that were understood, ready to run.
+/// Parsed arguments, ready to run.
 pub(crate) trait Prepared: Send {
     fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()>;
     fn computes(&self) -> bool;
@@ -316,19 +316,19 @@ impl<T: Operation> Prepared for T {
     }
 }
 
-/// What an operation answered.
+/// The answer of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The answer, as JSON.
     pub json: String,
-    /// The version of what was answered.
+    /// Its version.
     pub version: Option<i64>,
-    /// The name of what was answered.
+    /// Its name.
     pub reference: Option<String>,
 }
 
 impl Entry {
-    /// Its name and its effect, which a context needs to know.
+    /// Its name and its effect, for contexts.
     pub(crate) const fn doing(&self) -> (&'static str, Effect) {
         (self.name, self.effect)
     }
@@ -338,7 +338,7 @@ impl Entry {
         matches!(self.mode, Mode::Write | Mode::Long)
     }
 
-    /// Whether an `Idempotency-Key` makes the same call twice happen once.
+    /// Whether an `Idempotency-Key` makes a repeated call execute once.
     pub const fn takes_key(&self) -> bool {
         self.writes() && !self.answers_secret && self.proof.is_none()
     }
@@ -358,20 +358,20 @@ impl Entry {
         self.tools.iter().any(|tool| tool.name.is_none() && tool.set == set)
     }
 
-    /// What its answer consists of. What can leave some out answers a page.
+    /// The structure of its answer. An operation with a limit returns a page.
     pub fn shape(&self) -> Shape {
         let is_page = || self.input_schema()["properties"].get("offset").is_some();
         let by_arguments = || if is_page() { Shape::Page("data", "/total_count") } else { Shape::Thing };
         self.shape.unwrap_or_else(by_arguments)
     }
 
-    /// The columns of its answer as a table of things of a kind, where somebody has chosen any.
+    /// The columns of its answer as a table of entities of a kind, if defined.
     pub fn columns_of(&self, kind: Option<&str>) -> Option<&'static [&'static str]> {
         let fits = |of: &Option<Kind>| of.is_none_or(|of| kind == Some(of.name()));
         self.columns.iter().find(|(of, _)| fits(of)).map(|(_, columns)| *columns)
     }
 
-    /// The schema of the arguments, complete in itself.
+    /// The schema of the arguments, self-contained.
     pub fn input_schema(&self) -> Value {
         let mut generator = SchemaSettings::draft2020_12()
             .with(|settings| settings.inline_subschemas = true)
@@ -389,7 +389,7 @@ impl Entry {
         (self.output)(generator)
     }
 
-    /// The schema of the answer, complete in itself.
+    /// The schema of the answer, self-contained.
     pub fn output_schema(&self) -> Value {
         let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
         let mut generator = settings.for_serialize().into_generator();
@@ -408,7 +408,7 @@ impl Entry {
         text.split("\n\n").next().unwrap_or_default().replace('\n', " ")
     }
 
-    /// Whether it changes nothing with these arguments: it never does, or it is only tried.
+    /// Whether it changes nothing with these arguments: it never does, or it is a dry run.
     pub fn only_reads(&self, arguments: &Value) -> bool {
         let reads = |mode: Mode| matches!(mode, Mode::Point | Mode::Snapshot | Mode::LongSnapshot);
         !self.writes() || self.parse(arguments).is_ok_and(|operation| operation.mode().is_some_and(reads))

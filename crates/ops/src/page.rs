@@ -1,4 +1,4 @@
-//! Pages of lists, and how to go on from one to the next.
+//! Pages of lists, and the cursors between them.
 
 use std::borrow::Cow;
 
@@ -13,24 +13,24 @@ use crate::error::{Error, Result};
 use crate::input::{Limit, Offset, Text};
 use crate::operation::Output;
 
-/// How many a page holds when nobody says.
+/// The default size of a page.
 const LIMIT: i64 = 50;
 
 /// A page of a list.
 #[derive(Debug, Serialize)]
 pub struct Page<T> {
-    /// What is on this page.
+    /// The items of this page.
     pub data: Vec<T>,
-    /// How many there are on all pages.
+    /// The number of items on all pages.
     pub total_count: i64,
-    /// False where there are more than that: nobody counts them all.
+    /// False if there are more: counting stops there.
     #[serde(skip_serializing_if = "Clone::clone")]
     pub total_count_exact: bool,
-    /// How many this page could hold.
+    /// The maximal number of items on this page.
     pub limit: i64,
-    /// How many came before.
+    /// The number of skipped items.
     pub offset: i64,
-    /// Where the next page begins, if there is one.
+    /// The start of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -59,21 +59,21 @@ impl<T: JsonSchema> JsonSchema for Page<T> {
     }
 }
 
-/// Where a page begins, as the page before has told it. What is in it is nobody's business but the list's.
+/// The start of a page, from the page before. Its content is opaque.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline)]
 pub struct Cursor(Text<1, 4_000>);
 
 impl Cursor {
-    /// A place in a list. The list is named, so that a cursor of another one is not taken for its own.
+    /// A position in a list. The list is named, so that a cursor of another one is rejected.
     pub fn at(list: &str, place: &impl Serialize) -> String {
-        // Text and numbers always are JSON.
+        // Text and numbers can always be serialized.
         let json = serde_json::to_vec(&(list, place)).unwrap_or_default();
         URL_SAFE_NO_PAD.encode(json)
     }
 
-    /// The place in a list that it names.
+    /// The position in a list.
     pub fn place<P: DeserializeOwned>(&self, list: &str) -> Result<P> {
         let json = URL_SAFE_NO_PAD.decode(self.0.as_str()).ok();
         let read = json.and_then(|json| serde_json::from_slice::<(String, P)>(&json).ok());
@@ -87,15 +87,15 @@ impl Cursor {
     }
 }
 
-/// The numbers of a page: how many it holds, and how many to leave out.
+/// The limit and the offset of a page.
 pub fn window(limit: Option<Limit>, offset: Option<Offset>) -> (i64, i64) {
     (limit.map_or(LIMIT, |limit| limit.0), offset.map_or(0, |offset| offset.0))
 }
 
-/// The name of the place that only says how many came before. Lists that stay short have it.
+/// The name of a position that only counts the items before it. Short lists use it.
 const COUNTED: &str = "offset";
 
-/// The same, in a list whose cursors only say how many come before.
+/// The same, in a list whose cursors only count the items before.
 pub fn window_from(
     limit: Option<Limit>,
     offset: Option<Offset>,
@@ -107,7 +107,7 @@ pub fn window_from(
     Ok((limit, before + offset))
 }
 
-/// A page from what was found.
+/// A page from the found items.
 pub fn page<T>(data: Vec<T>, total_count: i64, (limit, offset): (i64, i64)) -> Page<T> {
     let reached = offset + data.len() as i64;
     let has_more = !data.is_empty() && reached < total_count;
@@ -115,7 +115,7 @@ pub fn page<T>(data: Vec<T>, total_count: i64, (limit, offset): (i64, i64)) -> P
     Page { data, total_count, total_count_exact: true, limit, offset, next_cursor }
 }
 
-/// A page from what was found, which may be one more than fits: then the list goes on after the last that fits.
+/// A page from the found items, which may be one more than fits: then there is a next page.
 pub fn page_after<T>(
     mut data: Vec<T>,
     total: Total,

@@ -20,13 +20,13 @@ versioned_output!(Project, version, key);
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateProject {
-    /// The letters before its reference ids: 2 to 10 capitals and digits, a letter first.
+    /// The prefix of its reference ids: 2 to 10 capitals and digits, a letter first.
     key: Text<2, 10>,
     /// The name for people.
     name: Text<1, 200>,
-    /// What it is about, in Markdown.
+    /// A description, in Markdown.
     description: Option<Description>,
-    /// Who sees it: everybody, or its members and administrators. Open when absent.
+    /// Who can see it: everybody, or its members and administrators. Default: open.
     #[serde(default)]
     access: Access,
 }
@@ -63,7 +63,7 @@ impl Operation for CreateProject {
     }
 }
 
-/// Writes a new project.
+/// Inserts a new project.
 pub(crate) fn add(cx: &mut Cx<'_, '_>, new: Project) -> Result<Project> {
     project::insert(cx.tx, &new)?;
     record(cx, None, &new, new.version)?;
@@ -74,11 +74,11 @@ pub(crate) fn add(cx: &mut Cx<'_, '_>, new: Project) -> Result<Project> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListProjects {
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -120,7 +120,7 @@ impl Operation for GetProject {
     }
 }
 
-/// Change a project. Its key stays, for it is in the reference ids.
+/// Change a project. Its key cannot change, because it is part of reference ids.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateProject {
@@ -129,13 +129,13 @@ pub struct UpdateProject {
     /// The name for people.
     #[serde(default)]
     name: Set<Text<1, 200>>,
-    /// What it is about, in Markdown; null clears it.
+    /// A description, in Markdown; null clears it.
     #[serde(default)]
     description: Patch<Description>,
-    /// Who sees it: everybody, or its members and administrators.
+    /// Who can see it: everybody, or its members and administrators.
     #[serde(default)]
     access: Set<Access>,
-    /// Refuse the change when the version is another one.
+    /// Reject the change if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -160,7 +160,7 @@ impl Operation for UpdateProject {
     }
 }
 
-/// Writes a changed project, if it differs.
+/// Stores a changed project, if it differs.
 pub(crate) fn change(cx: &mut Cx<'_, '_>, before: Project, mut after: Project) -> Result<Project> {
     if after == before {
         return Ok(before);
@@ -174,16 +174,16 @@ pub(crate) fn change(cx: &mut Cx<'_, '_>, before: Project, mut after: Project) -
     Ok(after)
 }
 
-/// Delete a project in which nothing was ever made.
+/// Delete a project in which nothing was ever created.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteProject {
     /// Its key or id.
     project: Text<1, 64>,
-    /// Only say whether it can go.
+    /// Only report whether it can be deleted.
     #[serde(default)]
     dry_run: bool,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 

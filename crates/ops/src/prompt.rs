@@ -1,4 +1,4 @@
-//! Prompts: texts for agents, one of which they are told first.
+//! Prompts: texts for agents. The active one is part of the instructions that agents get at the start.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub(crate) use crate::versioned::record;
 
 versioned_output!(Prompt, version, reference_id);
 
-/// Who says a prompt.
+/// The speaker of a prompt.
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -48,15 +48,15 @@ impl Speaker {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreatePrompt {
-    /// The name that agents ask for, which no other prompt has.
+    /// The name for agents; unique among prompts.
     name: Text<1, 100>,
     /// The title for people.
     title: Title,
     /// The text.
     content: Text<1, 50_000>,
-    /// What it is for.
+    /// Its purpose.
     description: Option<Description>,
-    /// Who says it.
+    /// The speaker.
     #[serde(default)]
     role: Speaker,
 }
@@ -100,7 +100,7 @@ impl Operation for CreatePrompt {
     }
 }
 
-/// Writes a new prompt. An import may have brought its number along meanwhile; then it gets the next one.
+/// Inserts a new prompt. If an import has taken its number, it gets the next one.
 pub(crate) fn add(cx: &mut Cx<'_, '_>, mut new: Prompt) -> Result<Prompt> {
     for _ in 0..TAKEN_MAX {
         if prompt::insert(cx.tx, &new)? {
@@ -119,7 +119,7 @@ pub(crate) fn add(cx: &mut Cx<'_, '_>, mut new: Prompt) -> Result<Prompt> {
 pub struct UpdatePrompt {
     /// The prompt, such as `PROMPT-001`.
     prompt_id: Id,
-    /// The name that agents ask for.
+    /// The name for agents.
     #[serde(default)]
     name: Set<Text<1, 100>>,
     /// The title for people.
@@ -128,13 +128,13 @@ pub struct UpdatePrompt {
     /// The text.
     #[serde(default)]
     content: Set<Text<1, 50_000>>,
-    /// What it is for; null clears it.
+    /// Its purpose; null clears it.
     #[serde(default)]
     description: Patch<Description>,
-    /// Who says it.
+    /// The speaker.
     #[serde(default)]
     role: Set<Speaker>,
-    /// Refuse the change when the version is another one.
+    /// Reject the change if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -177,7 +177,7 @@ impl Operation for UpdatePrompt {
 pub struct GetPrompt {
     /// The prompt, such as `PROMPT-001`.
     prompt_id: Id,
-    /// Also if it is deleted.
+    /// Even if it is deleted.
     #[serde(default)]
     include_deleted: bool,
 }
@@ -203,14 +203,14 @@ impl Operation for GetPrompt {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListPrompts {
-    /// Deleted ones too.
+    /// Include deleted ones.
     #[serde(default)]
     include_deleted: bool,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -231,7 +231,7 @@ impl Operation for ListPrompts {
     }
 }
 
-/// Read the active prompt: what agents are told first.
+/// Read the active prompt, which agents get at the start.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetActivePrompt {}
@@ -251,13 +251,13 @@ impl Operation for GetActivePrompt {
     }
 }
 
-/// Make a prompt the active one; the one before is active no more.
+/// Make a prompt the active one; the previously active one becomes inactive.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ActivatePrompt {
     /// The prompt, such as `PROMPT-001`.
     prompt_id: Id,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -282,23 +282,23 @@ impl Operation for ActivatePrompt {
     }
 }
 
-/// Delete a prompt. When it was the active one, none is active.
+/// Delete a prompt. If it was the active one, none is active.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeletePrompt {
     /// The prompt, such as `PROMPT-001`.
     prompt_id: Id,
-    /// Only say what would go.
+    /// Only list what would be deleted.
     #[serde(default)]
     dry_run: bool,
     /// As for other kinds; nothing depends on a prompt.
     #[serde(default, rename = "force")]
     _force: bool,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 
-/// A prompt that is deleted, or would be.
+/// A deleted prompt, or the preview of a deletion.
 #[derive(Serialize, JsonSchema)]
 pub struct DeletedPrompt {
     #[serde(flatten)]
@@ -343,13 +343,13 @@ impl Operation for DeletePrompt {
     }
 }
 
-/// Restore a deleted prompt. It is not active.
+/// Restore a deleted prompt. It is inactive.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RestorePrompt {
     /// The prompt, such as `PROMPT-001`.
     prompt_id: Id,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -375,16 +375,16 @@ impl Operation for RestorePrompt {
     }
 }
 
-/// Erase the text of a deleted prompt for good, from the prompt and its history. The reference id stays taken.
+/// Erase the text of a deleted prompt permanently, from the prompt and its history. The reference id is not reused.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PurgePrompt {
     /// The prompt, such as `PROMPT-001`.
     prompt_id: Id,
-    /// Only say what would be erased.
+    /// Only list what would be erased.
     #[serde(default)]
     dry_run: bool,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -439,7 +439,7 @@ fn check_name(cx: &mut Cx<'_, '_>, name: &str, own_id: Option<&str>) -> Result<(
     }
 }
 
-/// Prompts are read by everybody and sent to models: a token in one would be known to all.
+/// All users can read prompts, and they are sent to models, so they must not contain tokens.
 pub(crate) fn check_secrets(content: &str, description: Option<&str>) -> Result<()> {
     for (field, text) in [("content", Some(content)), ("description", description)] {
         if text.is_some_and(secret::holds_token) {

@@ -1,4 +1,4 @@
-//! What it means to purge something that is deleted: its text goes for good, and a dry run says first how much that is.
+//! Purging deleted entities: their text is erased permanently, and a dry run reports first how much that is.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,23 +10,23 @@ use crate::input::Version;
 use crate::operation::Output;
 use crate::versioned::{Versioned, record_field};
 
-/// What was purged, or would be.
+/// The result of a purge, or its preview.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Purged{T}")]
 pub struct Purged<T> {
     #[serde(flatten)]
     thing: T,
-    /// What would be erased with it, where that was only asked for.
+    /// What would be erased with it, in a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     would_erase: Option<Erased>,
 }
 
-/// How much a purge erases.
+/// The extent of a purge.
 #[derive(Serialize, JsonSchema)]
 struct Erased {
-    /// The comments on it.
+    /// The number of comments on it.
     comments: i64,
-    /// The versions in its history.
+    /// The number of versions in its history.
     versions: i64,
 }
 
@@ -40,7 +40,7 @@ impl<T: Output> Output for Purged<T> {
     }
 }
 
-/// Says what a purge would erase.
+/// Reports what a purge would erase.
 pub(crate) fn look<T: Versioned>(
     cx: &mut Cx<'_, '_>,
     gone: T,
@@ -52,7 +52,7 @@ pub(crate) fn look<T: Versioned>(
     Ok(Purged { thing: gone, would_erase: Some(Erased { comments, versions }) })
 }
 
-/// Erases the text of something deleted for good, also from history and kept answers, and returns what `find` finds then.
+/// Erases the text of something deleted permanently, also from history and stored answers, and returns what `find` finds then.
 pub(crate) fn purge<T: Versioned>(
     cx: &mut Cx<'_, '_>,
     gone: T,
@@ -72,7 +72,7 @@ pub(crate) fn purge<T: Versioned>(
     Ok(Purged { thing: purged, would_erase: None })
 }
 
-/// Refuses to purge what is not deleted.
+/// Rejects purging what is not deleted.
 fn check_purgeable<T: Versioned>(gone: &T) -> Result<()> {
     match gone.deleted_at() {
         Some(_) => Ok(()),

@@ -25,14 +25,14 @@ versioned_output!(Relationship, version, id);
 
 /// Relate two requirements.
 ///
-/// `depends_on`, `blocks` and `derives_from` must not form a circle. The relationship remembers the target's version; when
+/// `depends_on`, `blocks` and `derives_from` must not form a cycle. The relationship records the target's version; if
 /// the target's text or type changes later, the relationship is suspect until it is confirmed.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateRelationship {
-    /// The requirement that it starts from, such as `REQ-001`.
+    /// The source requirement, such as `REQ-001`.
     source_requirement_id: Id,
-    /// The requirement that it leads to, such as `REQ-002`.
+    /// The target requirement, such as `REQ-002`.
     target_requirement_id: Id,
     /// The type: its name, such as `depends_on`, or its id.
     relationship_type_id: Text<1, 100>,
@@ -101,18 +101,18 @@ impl Operation for CreateRelationship {
     }
 }
 
-/// How many steps of a circle are shown.
+/// How many steps of a cycle are shown.
 const STEPS_MAX: usize = 20;
-/// Stands for the steps that are not.
+/// Marks omitted steps.
 pub(crate) const LEFT_OUT: &str = "…";
 
-/// What is said of a relationship that would close a circle; the way leads from its target back to its source.
+/// The error for a relationship that would close a cycle; the path leads from its target back to its source.
 pub(crate) fn circle(source: &str, type_name: &str, target: &str, way: Vec<String>) -> String {
     let way = shortened(way).join(" → ");
-    format!("{source} {type_name} {target} would close a circle: {target} → {way}")
+    format!("{source} {type_name} {target} would close a cycle: {target} → {way}")
 }
 
-/// A way without its middle, where it is long.
+/// A path, with the middle omitted if it is long.
 pub(crate) fn shortened(mut way: Vec<String>) -> Vec<String> {
     if way.len() > STEPS_MAX {
         let half = STEPS_MAX / 2;
@@ -121,14 +121,14 @@ pub(crate) fn shortened(mut way: Vec<String>) -> Vec<String> {
     way
 }
 
-/// Writes a new relationship.
+/// Inserts a new relationship.
 pub(crate) fn add(cx: &mut Cx<'_, '_>, new: Relationship) -> Result<Relationship> {
     relationship::insert(cx.tx, &new)?;
     record(cx, None, &new)?;
     Ok(new)
 }
 
-/// Says against which version of its target a relationship holds.
+/// Sets the version of the target that a relationship is confirmed for.
 pub(crate) fn confirm(
     cx: &mut Cx<'_, '_>,
     before: &Relationship,
@@ -152,7 +152,7 @@ pub(crate) fn confirm(
 pub struct DeleteRelationship {
     /// The relationship's id.
     id: Id,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -185,11 +185,11 @@ impl Operation for DeleteRelationship {
 pub struct ListRelationships {
     /// The requirement, such as `REQ-012`.
     requirement_id: Id,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -211,15 +211,15 @@ impl Operation for ListRelationships {
     }
 }
 
-/// Confirm that a suspect relationship still holds for the target's present text.
+/// Confirm that a suspect relationship still holds for the target's current text.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClearSuspectLink {
     /// The relationship's id.
     id: Id,
-    /// The version of the target that was looked at: refuse when it has changed again.
+    /// The version of the target that was reviewed: rejected if it has changed again.
     target_version: Option<Version>,
-    /// Refuse when the relationship's version is another one.
+    /// Reject if the current version of the relationship differs.
     expected_version: Option<Version>,
 }
 

@@ -17,14 +17,15 @@ use crate::context::Cx;
 use crate::error::{Error, Result};
 use crate::input::{Id, Text};
 
-/// What a report is about, with the names of it.
+/// The scope of a report, with its names.
 struct About {
     scope: Scope,
     epic: Option<String>,
     project: Option<String>,
 }
 
-/// How much of a requirement or criterion is in code and tests. A unit is what can be cited: a sentence, or a whole short text.
+/// How much of a requirement or criterion code and tests cite. A unit is the smallest citable text: a sentence, or a whole
+/// short text.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 struct Thread {
     /// How many units its text has.
@@ -33,7 +34,7 @@ struct Thread {
     with_code: i64,
     /// How many of them a test cites.
     with_tests: i64,
-    /// How many of them evidence closes.
+    /// How many of them are closed by evidence.
     closed: i64,
     /// Whether a test of it failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

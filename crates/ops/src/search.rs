@@ -20,18 +20,18 @@ use crate::page::{Cursor, Page, page, window_from};
 
 /// How many characters of the text a snippet shows.
 const SNIPPET_CHARS: usize = 200;
-/// Stands between a title and the text in a snippet.
+/// Separates the title from the text in a snippet.
 const DASH: &str = " — ";
 
 /// Search titles, texts, reference ids and comments.
 ///
-/// All words must be found, in any form; the last one may be incomplete. `"quoted words"` must be neighbours, `-word`
-/// must not occur, and what an id such as `REQ-12` names comes first. Any text is a query. Snippets are HTML, with the
-/// words that were found in `<mark>`; agents get plain text with `**` around them.
+/// All words must occur, in any form; the last one may be a prefix. `"quoted words"` must be adjacent, `-word`
+/// must not occur, and the entity with an id such as `REQ-12` comes first. Any text is a query. Snippets are HTML with
+/// matches in `<mark>`; agents get plain text with `**` around them.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchGlobal {
-    /// What to look for: 1 to 1,000 characters.
+    /// The query: 1 to 1,000 characters.
     query: String,
     /// Only these kinds: `epic`, `user_story`, `acceptance_criteria`, `requirement`, `steering_document`, `comment`.
     entity_types: Option<Vec<KindName>>,
@@ -48,95 +48,95 @@ pub struct SearchGlobal {
     user_story: Option<Id>,
     /// Who works on it: a user's id or name.
     assignee: Option<Text<1, 100>>,
-    /// Who made it: a user's id or name.
+    /// Who created it: a user's id or name.
     creator: Option<Text<1, 100>>,
-    /// Made at or after this time.
+    /// Created at or after this time.
     created_from: Option<Moment>,
-    /// Made at or before this time.
+    /// Created at or before this time.
     created_to: Option<Moment>,
     /// The order.
     #[serde(default)]
     sort: SortName,
     /// The key or id of a project.
     project: Option<Text<1, 64>>,
-    /// Deleted ones too.
+    /// Include deleted ones.
     #[serde(default)]
     include_deleted: bool,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
-/// An order of what was found.
+/// An order of results.
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 enum SortName {
-    /// The best answer first.
+    /// The best match first.
     #[default]
     Relevance,
     /// The newest first.
     Created,
-    /// What changed last first.
+    /// By last change, newest first.
     Updated,
     /// The most important first.
     Priority,
 }
 
-/// What a search has found.
+/// The results of a search.
 #[derive(Serialize, JsonSchema)]
 pub struct SearchPage {
-    /// What is on this page.
+    /// The items of this page.
     data: Vec<SearchHit>,
-    /// How many there are on all pages, or at least are.
+    /// The number on all pages, or a lower bound.
     total_count: i64,
-    /// Whether there are more than `total_count`: nobody counts them all for words that occur everywhere.
+    /// Whether there are more than `total_count`: for very common words counting stops there.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     more_than_counted: bool,
-    /// How many this page could hold.
+    /// The maximal number of items on this page.
     limit: i64,
-    /// How many came before.
+    /// The number of skipped items.
     offset: i64,
-    /// Where the next page begins, if there is one.
+    /// The start of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
-    /// What to do when nothing was found, or what was left out of a long query.
+    /// A hint if nothing was found, or what was ignored in a long query.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
-    /// How far the search index is, while it is brought up to date after an upgrade: until then something may be missing here.
+    /// The progress of the search index while it is rebuilt after an upgrade: until then results may be missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     indexing: Option<SearchIndexing>,
 }
 
-/// How far the search index is brought up to date.
+/// The progress of rebuilding the search index.
 #[derive(Serialize, JsonSchema)]
 pub struct SearchIndexing {
-    /// How many documents are up to date.
+    /// How many documents are done.
     done: i64,
-    /// How many there are.
+    /// The total number.
     total: i64,
 }
 
 impl Output for SearchPage {}
 
-/// Something that a search has found. For a comment, `id` is the comment's, and the rest is of what it is on.
+/// A result. For a comment, `id` is the comment's, and the rest is of its entity.
 #[derive(Serialize, JsonSchema)]
 pub struct SearchHit {
     /// The UUID.
     id: String,
     /// The reference id, such as `REQ-012`.
     reference_id: String,
-    /// What was found: a kind of entity, or `comment`.
+    /// The kind: a kind of entity, or `comment`.
     kind: Kind,
     /// The key of its project.
     project: String,
     /// The title; acceptance criteria have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// A passage of the text with the words that were found: HTML with `<mark>`, or for agents plain text with `**`.
+    /// A passage of the text with the matches: HTML with `<mark>`, or for agents plain text with `**`.
     snippet: String,
     /// The version of the entity.
     version: i64,
@@ -149,9 +149,9 @@ pub struct SearchHit {
     /// A requirement's type.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     type_name: Option<String>,
-    /// How well it answers the query; only the order means something.
+    /// The rank; only the order matters.
     score: f64,
-    /// What a comment is on.
+    /// The entity of a comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     entity: Option<CommentedEntity>,
     /// When it was deleted.
@@ -159,14 +159,14 @@ pub struct SearchHit {
     deleted_at: Option<Time>,
 }
 
-/// What a comment is on.
+/// The entity of a comment.
 #[derive(Serialize, JsonSchema)]
 pub struct CommentedEntity {
     /// The UUID.
     id: String,
     /// The reference id.
     reference_id: String,
-    /// What it is.
+    /// The kind.
     kind: Kind,
 }
 
@@ -236,11 +236,11 @@ impl SearchGlobal {
     }
 }
 
-/// Search requirements. The query is that of `search_global`.
+/// Search requirements. The query syntax is that of `search_global`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchRequirements {
-    /// What to look for: 1 to 1,000 characters.
+    /// The query: 1 to 1,000 characters.
     query: String,
     /// The requirement type: its name or id.
     #[serde(rename = "type")]
@@ -255,11 +255,11 @@ pub struct SearchRequirements {
     user_story_id: Option<Id>,
     /// The key or id of a project.
     project: Option<Text<1, 64>>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -271,7 +271,7 @@ impl Operation for SearchRequirements {
     const TOOLS: &'static [Tool] =
         &[tool("requirements", r#"{"query": "card", "status": "Active", "max_tokens": 500}"#)
             .daily(&["query", "status", "priority", "epic_id", "cursor"])
-            .about("Find requirements alone by words, narrowed by filters.")
+            .about("Search only requirements, with filters.")
             .also(&["find_requirements", "query_requirements"])
             .showing(&[
                 "query",
@@ -309,7 +309,7 @@ impl Operation for SearchRequirements {
 /// How many words of a query are looked up as external ids.
 const EXTERNAL_IDS_MAX: usize = 8;
 
-/// The words of a query that may be what another tool calls something: those with a digit, and addresses.
+/// The words of a query that may be external ids: those with a digit, and URLs.
 fn external_ids(query: &str) -> Vec<String> {
     let words = query.split_whitespace().map(|word| word.trim_matches(['"', ',', '(', ')']));
     let may_be = |word: &&str| {
@@ -317,7 +317,7 @@ fn external_ids(query: &str) -> Vec<String> {
     };
     let mut found: Vec<String> = Vec::new();
     for word in words.filter(may_be).take(EXTERNAL_IDS_MAX) {
-        // `jira:SHOP-12` is how exports write it.
+        // Exports write `jira:SHOP-12`.
         let bare = Alias::parse(word).map_or_else(|| word.to_owned(), |alias| alias.external_id);
         for spelling in [word.to_owned(), bare.to_uppercase(), bare.to_lowercase(), bare] {
             if !found.contains(&spelling) {
@@ -332,7 +332,7 @@ fn parse(text: &str) -> Result<Query> {
     Query::parse(text).map_err(|problem| Error::field("query", problem.to_string()))
 }
 
-/// The statuses that texts mean, of each kind that has one like it.
+/// The statuses with these names, of each kind that has one.
 fn statuses(
     cx: &mut Cx<'_, '_>,
     kinds: &[Kind],
@@ -384,7 +384,7 @@ fn user(cx: &mut Cx<'_, '_>, field: &str, who: Option<&Text<1, 100>>) -> Result<
     who.map(|who| any_user(cx, field, who.as_str())).transpose()
 }
 
-/// The id of an epic or story, which may be deleted where deleted ones are searched.
+/// The id of an epic or story, which may be deleted if deleted ones are included.
 fn part_of(
     cx: &mut Cx<'_, '_>,
     field: &str,
@@ -425,11 +425,11 @@ fn run(
     Ok(SearchPage { data, total_count, more_than_counted, limit, offset, next_cursor, message, indexing })
 }
 
-/// What to try when a page is empty.
+/// The hint for an empty page.
 fn advice(query: &Query, total: i64) -> String {
     let text = match () {
         () if total > 0 => "there is nothing on this page; the offset is too large",
-        () if query.is_nothing() => "there is no letter or digit to look for",
+        () if query.is_nothing() => "expected a letter or digit to search for",
         () if query.clauses.len() > 1 => "nothing has all of these words; try fewer words or filters",
         () => "nothing was found; try another word, only its beginning, or fewer filters",
     };
@@ -466,7 +466,7 @@ fn shown(query: &Query, hit: Hit) -> SearchHit {
     }
 }
 
-/// What was found of a text. Where only the title has it, that comes first, so that one sees why it was found.
+/// The snippet of a text. If only the title matches, it comes first, to show why the entity was found.
 fn passage(query: &Query, title: Option<&str>, text: &str) -> Vec<Piece> {
     let of_text = words::snippet(query, text, SNIPPET_CHARS);
     if of_text.iter().any(|piece| piece.is_marked) {
@@ -485,7 +485,7 @@ fn passage(query: &Query, title: Option<&str>, text: &str) -> Vec<Piece> {
     pieces
 }
 
-/// Marks what was found, and escapes everything.
+/// Marks the matches, and escapes everything.
 fn to_html(pieces: &[Piece]) -> String {
     let mut html = String::new();
     for piece in pieces {
@@ -506,9 +506,9 @@ fn to_html(pieces: &[Piece]) -> String {
     html
 }
 
-/// The text of a snippet, with a mark on both sides of what was found.
+/// The text of a snippet, with a mark on both sides of each match.
 pub fn plain_snippet(html: &str, mark: &str) -> String {
-    // What stands for the sign that begins all others comes last.
+    // The character with which all escapes begin must be replaced last.
     let signs = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
     let marked = html.replace("</mark><mark>", "").replace("<mark>", mark).replace("</mark>", mark);
     signs.iter().fold(marked, |text, (escaped, sign)| text.replace(escaped, sign))

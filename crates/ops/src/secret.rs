@@ -1,4 +1,4 @@
-//! Secrets: tokens, sessions and passwords. What is stored cannot be turned back into what was given out.
+//! Secrets: tokens, sessions and passwords. Only hashes are stored.
 
 use argon2::password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash};
 use argon2::{Algorithm, Argon2, Params, Version};
@@ -8,11 +8,11 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// How a personal access token begins.
+/// The prefix of a personal access token.
 pub const TOKEN_PREFIX: &str = "mcp_pat_";
-/// How the secret of a session begins.
+/// The prefix of a session's secret.
 pub const SESSION_PREFIX: &str = "spexus_session_";
-/// How much of a token is shown in lists.
+/// How much of a token lists show.
 pub const VISIBLE: usize = TOKEN_PREFIX.len() + 4;
 
 /// A new secret: the prefix and 32 random bytes.
@@ -23,7 +23,7 @@ pub fn generate(prefix: &str) -> Result<String> {
     Ok(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(bytes)))
 }
 
-/// The hash under which a secret of 32 random bytes is stored. It need not be slow: nobody can guess such a secret.
+/// The hash under which a secret of 32 random bytes is stored. It may be fast, because such a secret cannot be guessed.
 pub fn hash(secret: &str) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut hash = String::with_capacity(64);
@@ -34,7 +34,7 @@ pub fn hash(secret: &str) -> String {
     hash
 }
 
-/// Whether a text holds something that looks like one of our tokens.
+/// Whether a text contains something like one of our tokens.
 pub fn holds_token(text: &str) -> bool {
     [TOKEN_PREFIX, SESSION_PREFIX].iter().any(|prefix| {
         text.match_indices(prefix).any(|(start, _)| {
@@ -52,7 +52,7 @@ pub fn hash_password(password: &str) -> Result<String> {
     Ok(hash.to_string())
 }
 
-/// Whether a password belongs to a hash. Takes equally long when there is no hash, so that nobody learns who exists.
+/// Whether a password matches a hash. Takes equally long without a hash, to hide which users exist.
 pub fn verify_password(password: &str, hash: Option<&str>) -> bool {
     let Some(hash) = hash else {
         let _ = Argon2::default().hash_password_into(password.as_bytes(), b"nobody's salt", &mut [0; 32]);
@@ -62,7 +62,7 @@ pub fn verify_password(password: &str, hash: Option<&str>) -> bool {
         .is_ok_and(|parsed| Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok())
 }
 
-/// Whether a hash was made with other parameters than new ones are.
+/// Whether a hash was made with outdated parameters.
 pub fn is_outdated(hash: &str) -> bool {
     let current = (Algorithm::default().ident(), Some(Version::default().into()), Some(Params::default()));
     PasswordHash::new(hash).is_ok_and(|parsed| {

@@ -1,4 +1,4 @@
-//! Sessions: a user's own, or for administrators those of others.
+//! Sessions: one's own, or for administrators those of others.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,17 +19,17 @@ impl Output for UserSession {
     }
 }
 
-/// List a user's sessions, the newest first, without their secrets.
+/// List a user's sessions, newest first, without their secrets.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListSessions {
-    /// Those of another user, for administrators: an id or a name.
+    /// Of another user, for administrators: an id or a name.
     user: Option<Text<1, 254>>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -55,7 +55,7 @@ impl Operation for ListSessions {
     }
 }
 
-/// Revoke a session. It ends at once.
+/// Revoke a session. It ends immediately.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RevokeSession {
@@ -85,18 +85,18 @@ impl Operation for RevokeSession {
     }
 }
 
-/// Revoke all sessions of the caller but the one that asks, or all sessions of another user.
+/// Revoke all of the caller's sessions except the current one, or all sessions of another user.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RevokeOtherSessions {
-    /// Those of another user, for administrators: an id or a name.
+    /// Of another user, for administrators: an id or a name.
     user: Option<Text<1, 254>>,
 }
 
-/// How many sessions were revoked.
+/// The number of revoked sessions.
 #[derive(Serialize, JsonSchema)]
 pub struct RevokedSessions {
-    /// How many sessions were revoked.
+    /// The number of revoked sessions.
     revoked: usize,
 }
 
@@ -118,20 +118,20 @@ impl Operation for RevokeOtherSessions {
     }
 }
 
-/// The sessions of the caller, or for administrators of whom they name.
+/// The sessions of the caller, or for administrators of another user.
 fn of_user(cx: &mut Cx<'_, '_>, user: Option<&Text<1, 254>>) -> Result<Vec<UserSession>> {
     let (user_id, _) = owner(cx, user)?;
     let sessions = session::list(cx.tx, &user_id, cx.now())?;
     sessions.into_iter().map(|session| marked(cx, session)).collect()
 }
 
-/// Marks the session that asks.
+/// Marks the current session.
 fn marked(cx: &Cx<'_, '_>, session: UserSession) -> Result<UserSession> {
     let current = cx.caller()?.session_id.as_ref() == Some(&session.id);
     Ok(UserSession { current, ..session })
 }
 
-/// Ends a session and records it; false when it had ended already.
+/// Ends a session and records it; false if it had already ended.
 fn revoke(cx: &mut Cx<'_, '_>, session: &UserSession) -> Result<bool> {
     if !session::end(cx.tx, &session.id)? {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! One-time links to sign in with, for whoever has no password yet or has lost it.
+//! One-time links to sign in, for users without a password.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,21 +17,21 @@ use crate::secret;
 use crate::token::owner;
 use crate::user::Password;
 
-/// How long a link works.
+/// How long a link is valid.
 const LINK_S: i64 = 600;
 /// The same, for people.
 const LINK_TIME: &str = "10 minutes";
 
-/// Create a link that signs a user in once, without a password. It works for 10 minutes.
+/// Create a link that signs a user in once, without a password. It is valid for 10 minutes.
 ///
-/// A new link replaces the user's previous one. Only links that administrators make can set a new password: users change
-/// their own with the present one.
+/// A new link replaces the user's previous one. Only links made by administrators can set a new password; users change
+/// their own with the current one.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateSignInLink {
     /// For another user, by an administrator: an id or a name.
     user: Option<Text<1, 254>>,
-    /// Make a link that cannot set a new password.
+    /// Create a link that cannot set a new password.
     #[serde(default)]
     sign_in_only: bool,
     #[serde(skip)]
@@ -41,15 +41,15 @@ pub struct CreateSignInLink {
 /// A new link.
 #[derive(Serialize, JsonSchema)]
 pub struct NewSignInLink {
-    /// The address to open in a browser. It is not shown again.
+    /// The URL to open in a browser. It is not shown again.
     url: String,
-    /// The name of the user whom it signs in.
+    /// The name of the user.
     user: String,
-    /// Whether whoever follows it may set a new password.
+    /// Whether the link can set a new password.
     sets_password: bool,
-    /// How long it works.
+    /// How long it is valid.
     expires_in: &'static str,
-    /// When it stops working.
+    /// When it expires.
     expires_at: Time,
 }
 
@@ -72,7 +72,7 @@ impl Operation for CreateSignInLink {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<NewSignInLink> {
         let (user_id, user) = owner(cx, self.user.as_ref())?;
-        // Whoever is being disabled, or changes the password, keeps no link that was made meanwhile.
+        // A concurrent disabling or change of the password must revoke the link.
         if !user::hold(cx.tx, &user_id)? {
             return Err(Error::conflict(format!("the user {user} is disabled")).about("user"));
         }
@@ -90,7 +90,7 @@ impl Operation for CreateSignInLink {
     }
 }
 
-/// Say whom a sign-in link signs in, without using it up.
+/// Return the user of a sign-in link, without using it up.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetSignInLink {
@@ -98,14 +98,14 @@ pub struct GetSignInLink {
     code: Text<1, 200>,
 }
 
-/// A link that still works.
+/// A valid link.
 #[derive(Serialize, JsonSchema)]
 pub struct KnownSignInLink {
-    /// The name of the user whom it signs in.
+    /// The name of the user.
     user: String,
-    /// Whether whoever follows it may set a new password.
+    /// Whether the link can set a new password.
     sets_password: bool,
-    /// When it stops working.
+    /// When it expires.
     expires_at: Time,
 }
 
@@ -115,7 +115,7 @@ impl Operation for GetSignInLink {
     type Output = KnownSignInLink;
     const NAME: &'static str = "get_sign_in_link";
     const COMMANDS: &'static [Command] = &[command("auth show-link")];
-    // Not a GET: addresses are logged.
+    // Not a GET, because URLs are logged.
     const ROUTES: &'static [Route] = &[post("/auth/sign-in-links/show")];
     const EFFECT: Effect = Effect::Public;
     const MODE: Option<Mode> = Some(Mode::Point);
@@ -128,7 +128,7 @@ impl Operation for GetSignInLink {
     }
 }
 
-/// Sign in with a link, which is used up, and begin a session of 12 hours.
+/// Sign in with a link, which is used up, and start a session of 12 hours.
 ///
 /// With a new password all other sessions of the user end.
 #[derive(Deserialize, JsonSchema)]
@@ -136,9 +136,9 @@ impl Operation for GetSignInLink {
 pub struct UseSignInLink {
     /// The code of the link.
     code: Text<1, 200>,
-    /// A new password; when absent, the password stays.
+    /// A new password; default: the password stays.
     new_password: Option<Password>,
-    /// Set the secret as a cookie and leave it out of the answer, so that no script of the page can read it. For pages of this
+    /// Set the secret as a cookie and omit it from the answer, so that no script of the page can read it. For pages of this
     /// server.
     #[serde(default)]
     cookie: bool,
@@ -158,7 +158,7 @@ impl Operation for UseSignInLink {
     const ANSWERS_SECRET: bool = true;
     const PROOF: Option<&'static str> = Some("code");
 
-    /// Checks the code first: strangers must not make the server hash passwords.
+    /// Checks the code first: anonymous callers must not make the server hash passwords.
     fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()> {
         let link = find(cx, &self.code)?;
         if self.new_password.is_some() && !link.sets_password {
@@ -180,7 +180,7 @@ impl Operation for UseSignInLink {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<NewSession> {
         let link = find(cx, &self.code)?;
-        // Held before the link is used up, in the order in which those who end sessions take both.
+        // Locked before the link is used up, in the same order as by those who end sessions.
         if !user::hold(cx.tx, &link.user_id)? || !sign_in_link::use_up(cx.tx, &hash_of(&self.code))? {
             return Err(refused());
         }

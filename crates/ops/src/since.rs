@@ -1,4 +1,4 @@
-//! What has changed since a version that a caller knows, in words: whoever was overtaken decides by it whether the own change still fits.
+//! The changes since a version that a caller knows, in words, so that they can decide whether their own change still fits.
 
 use serde_json::{Map, Value};
 use store::revision::{self, Revision};
@@ -6,12 +6,12 @@ use store::revision::{self, Revision};
 use crate::context::Cx;
 use crate::error::Result;
 
-/// How many changes are told; of more, the last ones.
+/// The maximal number of changes; the last ones are kept.
 const CHANGES_MAX: i64 = 5;
-/// A longer value is not repeated.
+/// Longer values are left out.
 const VALUE_CHARS_MAX: usize = 40;
 
-/// Tells who changed what after a version: `ann changed status to Active in version 3`.
+/// Describes the changes after a version: `ann changed status to Active in version 3`.
 pub(crate) fn since(cx: &mut Cx<'_, '_>, id: &str, version: i64) -> Result<String> {
     let (revisions, _) = revision::history(cx.tx, id, CHANGES_MAX, 0)?;
     let mut told: Vec<String> =
@@ -31,7 +31,7 @@ fn in_words(revision: &Revision) -> String {
     format!("{who} changed {} in version {}", fields.join(", "), revision.version)
 }
 
-/// The name of a field, and its value where that is short.
+/// The name of a field, and its value if it is short.
 fn field(name: &str, change: &Value) -> String {
     let bare = name.strip_suffix("_id").unwrap_or(name);
     match change.get(1) {

@@ -1,14 +1,14 @@
-//! Where the file of an export goes while it is made.
+//! Receives the file of an export while it is written.
 
 use std::io;
 
-/// Takes a file as it is written.
+/// Receives a file as it is written.
 pub trait Sink: io::Write + Send {
-    /// Discards what was written so far: the file is written once more, because the connection to the database was lost.
+    /// Discards what was written so far: the file is written again, because the connection to the database was lost.
     fn restart(&mut self) -> io::Result<()>;
 }
 
-/// A file in memory, up to a size.
+/// A file in memory, with a maximal size.
 pub(crate) struct Memory {
     pub bytes: Vec<u8>,
     pub bytes_max: usize,

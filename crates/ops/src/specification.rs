@@ -1,4 +1,4 @@
-//! A project or an epic as a specification: numbered, in the order in which people read it, a part at a time.
+//! A project or an epic as a specification: numbered, in reading order, in parts.
 
 pub(crate) mod reader;
 
@@ -13,11 +13,13 @@ use crate::error::{Error, Result};
 use crate::input::{Id, Number, Text};
 use crate::operation::{Columns, Command, Effect, Operation, Output, Route, Shape, command, get};
 
-/// Read a project or an epic as a specification: epics, stories, criteria and requirements with their texts, numbered in the order of
+/// Read a project or an epic as a specification: epics, stories, criteria and requirements with their texts, numbered in the
+/// order of
 /// the tree.
 ///
-/// A part begins with `from` and holds whole epics, or whole stories of one epic, where these fit into `limit`. `next` is what the part
-/// after it begins with. Numbers follow from the order of reference ids, so that a deletion moves them; reference ids stay.
+/// A part starts at `from` and has whole epics, or whole stories of one epic, if they fit into `limit`. `next` is the start of
+/// the next
+/// part. Numbers follow the order of reference ids, so a deletion changes them; reference ids stay.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadAsDocument {
@@ -25,9 +27,9 @@ pub struct ReadAsDocument {
     project: Option<Text<1, 64>>,
     /// Only this epic, such as `EP-001`.
     epic: Option<Id>,
-    /// What to begin with, such as `US-012`; the first epic when absent.
+    /// The start, such as `US-012`; default: the first epic.
     from: Option<Id>,
-    /// How many sections and criteria to return; 100 when absent.
+    /// How many sections and criteria to return; default 100.
     limit: Option<Number<1, 500>>,
 }
 
@@ -38,21 +40,21 @@ pub struct DocumentPart {
     project: String,
     /// The name of the project.
     name: String,
-    /// What the project is about, in Markdown.
+    /// The description of the project, in Markdown.
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
-    /// What the part begins within: the epic, and the user story.
+    /// The epic and the user story within which the part starts.
     within: Vec<Node>,
-    /// The part, in the order in which it is read.
+    /// The sections of the part, in reading order.
     data: Vec<Node>,
-    /// What the next part begins with, if there is one.
+    /// The start of the next part, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
 impl Output for DocumentPart {}
 
-/// How much a part holds when nobody says.
+/// The default size of a part.
 const LIMIT: i64 = 100;
 
 impl Operation for ReadAsDocument {
@@ -101,7 +103,7 @@ impl Operation for ReadAsDocument {
     }
 }
 
-/// Where to cut what was read, so that the next part begins with an epic, or at least with a story. None where nothing is gained.
+/// Where to end the part, so that the next one starts with an epic, or at least with a story. None if that is not possible.
 fn whole_sections(data: &[Node], next: Kind) -> Option<usize> {
     let last = |kind| data.iter().rposition(|node| node.kind == kind).filter(|at| *at > 0);
     match next {

@@ -1,4 +1,4 @@
-//! The first start on an empty store: an administrator, a token, and the prompt that agents are told first.
+//! The first start on an empty store: an administrator, a token, and the prompt that agents get at the start.
 
 use store::model::{DEFAULT_PROJECT_ID, Kind, Role, reference_id};
 use store::prompt::Prompt;
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::operation::Effect;
 use crate::secret;
 
-/// What the first start has made, to be shown once.
+/// The secrets of the first start, to be shown once.
 #[derive(Debug)]
 pub struct First {
     /// The administrator's name.
@@ -26,11 +26,11 @@ pub struct First {
 const FIRST_START: (&str, Effect) = ("first_start", Effect::Administers);
 const NAME: &str = "admin";
 const EMAIL: &str = "admin@localhost";
-/// The name of the prompt that an empty store gets. While it has its first version, nobody has written anything else.
+/// The name of the default prompt. While it has its first version, nobody has edited it.
 pub const FIRST_PROMPT: &str = "spexus";
 const CONTENT: &str = include_str!("start/prompt.md");
 
-/// Makes what an empty store needs; nothing when it has users. Two servers that start at once make it once.
+/// Fills an empty store; does nothing if it has users. Of two servers that start at once, one does it.
 pub fn first_start(store: &Store, request: &Request) -> Result<Option<First>> {
     if store.wait(Mode::Point, user::count)? > 0 {
         return Ok(None);
@@ -43,8 +43,8 @@ pub fn first_start(store: &Store, request: &Request) -> Result<Option<First>> {
     Ok(made.then_some(first))
 }
 
-/// The same where nobody can be shown secrets: the administrator has neither password nor token. Whoever may open the store
-/// can make them. Returns whether the store was empty.
+/// The same if secrets cannot be shown: the administrator has neither password nor token. Anyone with access to the store
+/// can create them. Returns whether the store was empty.
 pub fn silent_first_start(store: &Store, request: &Request) -> Result<bool> {
     Ok(store.wait(Mode::Point, user::count)? == 0 && fill(store, request, None)?)
 }

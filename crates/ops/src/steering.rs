@@ -1,4 +1,4 @@
-//! Steering documents: what to keep in mind while working on epics.
+//! Steering documents: texts that apply to epics.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,9 +19,9 @@ create_arguments! {
     steering_document:
     /// Create a steering document.
     ///
-    /// It says what to keep in mind while working on the epics that it is linked with: rules, decisions, background.
+    /// It has rules, decisions or background for the epics that it is linked with.
     CreateSteeringDocument {
-        /// The key or id of the project. The default project when absent.
+        /// The key or id of the project. Default: the default project.
         project: Option<Text<1, 64>>,
     }
 }
@@ -85,7 +85,7 @@ pub struct LinkSteeringDocument {
     steering_document_id: Id,
 }
 
-/// Whether a steering document and an epic are linked now.
+/// The result of linking or unlinking.
 #[derive(Serialize, JsonSchema)]
 pub struct Link {
     /// The reference id of the epic.
@@ -113,7 +113,7 @@ impl Operation for LinkSteeringDocument {
     }
 }
 
-/// Take the link between a steering document and an epic away.
+/// Remove the link between a steering document and an epic.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UnlinkSteeringDocument {
@@ -150,7 +150,7 @@ fn set_link(cx: &mut Cx<'_, '_>, epic_id: &Id, document_id: &Id, linked: bool) -
     Ok(Link { epic: epic.reference_id, steering_document: document.reference_id, linked })
 }
 
-/// Links or unlinks a document and an epic, unless they are already.
+/// Links or unlinks a document and an epic, unless that is done already.
 pub(crate) fn change_link(cx: &mut Cx<'_, '_>, epic: &Entity, document: &Entity, linked: bool) -> Result<()> {
     let changed = if linked {
         entity::link_document(cx.tx, epic, &document.id, cx.now())?

@@ -1,7 +1,7 @@
 //! The thread: which code and which tests cite a requirement, what their runs showed, and what is still open.
 //!
-//! A checkout or a CI run pushes what it found: citations (`push_trace`), then results (`push_evidence`). `judge.rs` is the one place
-//! that says what follows from them for a unit of text; `get_thread` tells it, and `counted.rs` keeps it for reports.
+//! A checkout or a CI run pushes citations (`push_trace`), then results (`push_evidence`). `judge.rs` is the only place
+//! that derives verdicts from them; `get_thread` returns them, and `counted.rs` stores them for reports.
 
 mod answer;
 pub mod baseline;

@@ -1,5 +1,5 @@
-//! Threats to requirements and user stories: which patterns of a library fit a text, what people decided about each, and what
-//! evidence shows of the criteria that followed. `state.rs` is the one place that says how a threat stands.
+//! Threats to requirements and user stories: which patterns of a library fit a text, the decisions about each, and the
+//! evidence for the criteria against it. `state.rs` alone derives the state of a threat.
 
 pub mod decide;
 mod library;

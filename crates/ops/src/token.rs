@@ -1,4 +1,4 @@
-//! Personal access tokens: a user's own, or for administrators those of others.
+//! Personal access tokens: one's own, or for administrators those of others.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,10 +21,10 @@ use crate::thread::pushing;
 
 versioned_output!(Token, version, id);
 
-/// What a token is for, which is its name, or its id.
+/// The name of a token, or its id.
 type Name = Text<1, 100>;
 
-/// What a token may be used for.
+/// A scope of a token.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -35,9 +35,9 @@ enum ScopeName {
     Comment,
     /// Reading, commenting and writing.
     Write,
-    /// What administrators look after, too.
+    /// Also what administrators manage.
     Admin,
-    /// Everything that the owner may, tokens and password included.
+    /// All rights of the owner, including tokens and password.
     FullAccess,
     /// Reading the projects of `repositories` and pushing to these, and nothing else.
     Evidence,
@@ -58,22 +58,22 @@ impl ScopeName {
 
 /// Create a personal access token. Its secret is shown once, in the answer.
 ///
-/// What a token may do is the lesser of its scopes and its owner's role. One with the scope `evidence` and some `repositories` reads
-/// their projects and pushes to them, and can be used for nothing else.
+/// A token has the lesser of its scopes and its owner's role. One with the scope `evidence` and some `repositories` can read
+/// their projects and push to them, and nothing else.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateToken {
-    /// What it is for; a user's tokens have different names.
+    /// Its name, unique among the user's tokens.
     name: Name,
-    /// What it may be used for; `write` when absent.
+    /// Its scopes; default `write`.
     scopes: Option<Vec<ScopeName>>,
-    /// The only projects that it reaches: keys or ids; all that its owner sees when absent.
+    /// Restricts it to these projects: keys or ids; default: all that its owner can see.
     projects: Option<Vec<Text<1, 64>>>,
-    /// With the scope `evidence`, the repositories that it pushes to and whose projects it reads: names or ids.
+    /// With the scope `evidence`, the repositories that it can push to and whose projects it can read: names or ids.
     repositories: Option<Vec<Text<1, 200>>>,
-    /// When it stops working; never when absent.
+    /// When it expires; default: never.
     expires_at: Option<Moment>,
-    /// After how long it stops working, such as `30d` or `12h`, instead of `expires_at`.
+    /// How long it is valid, such as `30d` or `12h`, instead of `expires_at`.
     expires_in: Option<Span>,
     /// For another user, by an administrator: an id or a name.
     user: Option<Text<1, 254>>,
@@ -88,17 +88,17 @@ pub struct NewToken {
     pub token: String,
     /// The token's id.
     pub id: String,
-    /// What it is for.
+    /// Its name.
     pub name: String,
-    /// What it may be used for.
+    /// Its scopes.
     pub scopes: Vec<String>,
-    /// The keys of the projects that it is narrowed to; absent where it reaches all that its owner sees.
+    /// The keys of the projects that it is restricted to; absent if it is not restricted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub projects: Option<Vec<String>>,
-    /// The names of the repositories that it pushes to; absent where its scope is not `evidence`.
+    /// The names of the repositories that it can push to; absent if its scope is not `evidence`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repositories: Option<Vec<String>>,
-    /// When it stops working.
+    /// When it expires.
     pub expires_at: Option<Time>,
     /// When it was made.
     pub created_at: Time,
@@ -177,7 +177,7 @@ impl Operation for CreateToken {
 }
 
 impl CreateToken {
-    /// The repositories that the token pushes to, without those of their projects that the caller does not see.
+    /// The repositories that the token can push to, without those of their projects that the caller cannot see.
     fn repositories_of(&self, cx: &mut Cx<'_, '_>, scopes: &[String]) -> Result<Vec<Repository>> {
         let names = match (is_for_evidence(scopes), self.repositories.as_deref()) {
             (false, None) => return Ok(Vec::new()),
@@ -211,7 +211,7 @@ impl CreateToken {
     }
 }
 
-/// Adds a token that pushes to some repositories, or to none in particular.
+/// Adds a token for some repositories, or for none in particular.
 pub(crate) fn issue(cx: &mut Cx<'_, '_>, new: &Token, secret: &str, grants: &[Grant]) -> Result<()> {
     token::insert(cx.tx, new, &secret::hash(secret))?;
     for grant in grants {
@@ -220,7 +220,7 @@ pub(crate) fn issue(cx: &mut Cx<'_, '_>, new: &Token, secret: &str, grants: &[Gr
     record(cx, None, Some(new), 1)
 }
 
-/// What a token that a user has made may push to a repository: for any ref and commit.
+/// The rights of a user's own token in a repository: any ref and commit.
 fn granted(repository_id: &str) -> Grant {
     let trust = "token".to_owned();
     Grant { repository_id: repository_id.to_owned(), trust, ref_name: None, commit_id: None }
@@ -238,22 +238,22 @@ fn is_for_evidence(scopes: &[String]) -> bool {
     scopes.iter().any(|name| name == Scope::Evidence.name())
 }
 
-/// List a user's tokens, the newest first, without their secrets.
+/// List a user's tokens, newest first, without their secrets.
 ///
-/// Administrators see everybody's with `all`.
+/// Administrators see everyone's with `all`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListTokens {
-    /// Those of another user, for administrators: an id or a name.
+    /// Of another user, for administrators: an id or a name.
     user: Option<Text<1, 254>>,
-    /// Everybody's, for administrators.
+    /// Everyone's, for administrators.
     #[serde(default)]
     all: bool,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -284,9 +284,9 @@ impl Operation for ListTokens {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetToken {
-    /// The token's id, or its name: of a token of yours, or of the user's.
+    /// The token's id, or its name: one of your tokens, or of the user's.
     token_id: Name,
-    /// Whose token is named, for administrators: an id or a name.
+    /// The owner of the token, for administrators: an id or a name.
     user: Option<Text<1, 254>>,
 }
 
@@ -304,27 +304,27 @@ impl Operation for GetToken {
     }
 }
 
-/// Change a token's name, scopes, projects or end.
+/// Change a token's name, scopes, projects or expiry.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateToken {
-    /// The token's id, or its name: of a token of yours, or of the user's.
+    /// The token's id, or its name: one of your tokens, or of the user's.
     token_id: Name,
-    /// Whose token is named, for administrators: an id or a name.
+    /// The owner of the token, for administrators: an id or a name.
     user: Option<Text<1, 254>>,
     /// The new name.
     #[serde(default)]
     name: Set<Name>,
-    /// What it may be used for.
+    /// Its scopes.
     #[serde(default)]
     scopes: Set<Vec<ScopeName>>,
-    /// The only projects that it reaches: keys or ids; null for all that its owner sees.
+    /// Restricts it to these projects: keys or ids; null removes the restriction.
     #[serde(default)]
     projects: Patch<Vec<Text<1, 64>>>,
-    /// When it stops working; null for never.
+    /// When it expires; null for never.
     #[serde(default)]
     expires_at: Patch<Moment>,
-    /// Refuse the change when the version is another one.
+    /// Reject the change if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -382,15 +382,15 @@ impl Operation for UpdateToken {
     }
 }
 
-/// Revoke a token. It stops working at once, and so do sessions that were begun with it.
+/// Revoke a token. It becomes invalid immediately, and sessions started with it end.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RevokeToken {
-    /// The token's id, or its name: of a token of yours, or of the user's.
+    /// The token's id, or its name: one of your tokens, or of the user's.
     token_id: Name,
-    /// Whose token is named, for administrators: an id or a name.
+    /// The owner of the token, for administrators: an id or a name.
     user: Option<Text<1, 254>>,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -413,7 +413,7 @@ impl Operation for RevokeToken {
     }
 }
 
-/// The id and the name of the caller, or for administrators of whom they name.
+/// The id and the name of the caller, or for administrators of another user.
 pub(crate) fn owner(cx: &mut Cx<'_, '_>, named: Option<&Text<1, 254>>) -> Result<(String, String)> {
     let caller = cx.caller()?;
     let Some(name) = named else { return Ok((caller.user_id.clone(), caller.username.clone())) };
@@ -448,7 +448,7 @@ fn find(cx: &mut Cx<'_, '_>, name: &Name, user: Option<&Text<1, 254>>) -> Result
     })
 }
 
-/// Tokens are named in paths, where these two mean something else.
+/// Tokens are named in paths, where these two have another meaning.
 fn check_name(name: &str) -> Result<()> {
     match name {
         "." | ".." => Err(Error::field("name", "expected a name with a letter or digit")),
@@ -475,12 +475,12 @@ fn scopes(wanted: Option<&[ScopeName]>) -> Result<Vec<String>> {
     Ok(scopes.into_iter().map(|scope| scope.name().to_owned()).collect())
 }
 
-/// How many projects a token can be narrowed to.
+/// How many projects a token can be restricted to.
 const PROJECTS_MAX: usize = 100;
 /// How many repositories a token can push to.
 const REPOSITORIES_MAX: usize = 100;
 
-/// The keys of the projects that a token is narrowed to.
+/// The keys of the projects that a token is restricted to.
 fn projects(cx: &mut Cx<'_, '_>, names: &[Text<1, 64>]) -> Result<Vec<String>> {
     if names.is_empty() || names.len() > PROJECTS_MAX {
         let message = format!("expected 1 to {PROJECTS_MAX} projects, found {}", names.len());

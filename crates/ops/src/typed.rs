@@ -1,18 +1,18 @@
-//! Arguments that come as text (from a query string, a command line, a URI) become JSON by the operation's own schema.
+//! Converts arguments from text (a query string, a command line, a URI) to JSON by the operation's schema.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-/// What an operation's schema says of its arguments, ready to look up.
+/// The schema of an operation's arguments, prepared for lookup.
 #[derive(Clone, Debug)]
 pub struct Arguments {
     schema: Value,
-    /// What each argument may be, and the items of each that is a list: looked up for every request.
+    /// The types of each argument, and of the items of each list: looked up for every request.
     types: HashMap<String, (Types, Types)>,
 }
 
-/// What a schema allows, as far as it matters for texts.
+/// The types that a schema allows, as far as they matter for text.
 #[derive(Clone, Copy, Debug, Default)]
 struct Types {
     integer: bool,
@@ -61,7 +61,7 @@ impl Arguments {
         self.schema["properties"].get(name)
     }
 
-    /// Whether an argument must be given.
+    /// Whether an argument is required.
     pub fn is_required(&self, name: &str) -> bool {
         self.schema["required"].as_array().is_some_and(|names| names.iter().any(|required| required == name))
     }
@@ -71,20 +71,20 @@ impl Arguments {
         self.types.get(name).is_some_and(|(own, _)| own.array)
     }
 
-    /// Adds an argument that came as its name alone: a flag, such as `?force`, means yes.
+    /// Adds an argument given by its name only: a flag, such as `?force`, means true.
     pub fn add_bare(&self, arguments: &mut Map<String, Value>, name: &str) {
         let is_flag = self.types.get(name).is_some_and(|(own, _)| own.boolean);
         self.add(arguments, name, if is_flag { "true" } else { "" });
     }
 
-    /// Adds an argument that came as text. A list takes several, in one text with commas or one after the other.
+    /// Adds an argument given as text. A list accepts several, in one text with commas or repeated.
     pub fn add(&self, arguments: &mut Map<String, Value>, name: &str, text: &str) {
         let (own, items) = self.types.get(name).copied().unwrap_or_default();
         if !own.array {
             arguments.insert(name.to_owned(), typed(own, text));
             return;
         }
-        // A list of objects can only be written as JSON: all of it, or one object after the other.
+        // A list of objects must be JSON: all of it, or one object at a time.
         if items.object {
             let value = serde_json::from_str(text).unwrap_or_else(|_| json!(text));
             match (value, arguments.get_mut(name)) {
@@ -101,7 +101,7 @@ impl Arguments {
     }
 }
 
-/// A text as what a schema asks for. What does not fit stays text, and is refused with the rest of the arguments.
+/// Converts a text to a type of the schema. A mismatch stays text, and is rejected by the validation.
 fn typed(types: Types, text: &str) -> Value {
     if types.integer
         && let Ok(number) = text.trim().parse::<i64>()
@@ -136,7 +136,7 @@ pub fn may_be(schema: &Value, name: &str) -> bool {
     }
 }
 
-/// The words that a schema allows, for itself or for what is in its list; none where it takes others.
+/// The choices of a schema, or of its list items; none if it allows other values.
 pub fn choices(schema: &Value) -> Vec<&str> {
     if let Some(word) = schema["const"].as_str() {
         return vec![word];

@@ -1,4 +1,4 @@
-//! The file of an import as a caller sends it, of any size.
+//! The file of an import as it is uploaded, of any size.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -8,7 +8,7 @@ use store::scratch::Scratch;
 /// How much is copied at once.
 const COPIED_BYTES: usize = 256 << 10;
 
-/// A file that arrives.
+/// A file that is being uploaded.
 #[derive(Default)]
 pub struct Upload {
     scratch: Scratch,
@@ -26,17 +26,17 @@ impl Upload {
         self.scratch.n_bytes()
     }
 
-    /// Whether so many more bytes stay in memory, so that taking them is quick.
+    /// Whether so many more bytes fit into memory, so that adding them is fast.
     pub fn has_room(&self, n_more: usize) -> bool {
         self.scratch.has_room(n_more)
     }
 
-    /// The hash of what has arrived: BLAKE3, in hexadecimal digits.
+    /// The hash of the received bytes: BLAKE3, in hexadecimal digits.
     pub fn hash(&self) -> String {
         self.hasher.finalize().to_hex().to_string()
     }
 
-    /// The same file once more.
+    /// A second handle to the same file.
     pub fn copied(&mut self) -> io::Result<Upload> {
         let mut copy = Upload::new();
         let mut part = vec![0; COPIED_BYTES];
@@ -50,7 +50,7 @@ impl Upload {
         Ok(copy)
     }
 
-    /// The file from its beginning.
+    /// The file from its start.
     pub fn into_reader(self) -> impl Read + Send + 'static {
         self.scratch.into_reader()
     }

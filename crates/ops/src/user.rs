@@ -22,19 +22,19 @@ use crate::secret;
 
 versioned_output!(User, version, id);
 
-/// What a user may do at most.
+/// The role of a user.
 #[derive(Clone, Copy, JsonSchema)]
 #[schemars(inline)]
 pub(crate) enum RoleName {
     /// Reads and comments.
     Commenter,
-    /// Writes too.
+    /// Also writes.
     User,
     /// Everything.
     Administrator,
 }
 
-/// In any case. Written by hand, because the message about another word would list every spelling.
+/// In any case. Written by hand, because a derived error would list every spelling.
 impl<'de> Deserialize<'de> for RoleName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<'_, str>::deserialize(deserializer)?;
@@ -57,21 +57,21 @@ impl From<RoleName> for Role {
     }
 }
 
-/// Passwords shorter than this are refused.
+/// Shorter passwords are rejected.
 pub(crate) type Password = Text<8, 1_000>;
 
 /// Create a user.
 ///
-/// Without a password the user can only come in with a token. A token needs the scope `full_access` to make an
+/// Without a password the user can sign in only with a token or a sign-in link. A token needs the scope `full_access` to create an
 /// administrator.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateUser {
     /// The name to log in with: letters, digits and `.`, `_`, `-`.
     username: Text<3, 50>,
-    /// The address.
+    /// The e-mail address.
     email: Text<3, 254>,
-    /// What the user may do at most.
+    /// The role.
     role: RoleName,
     /// The password.
     password: Option<Password>,
@@ -122,11 +122,11 @@ impl Operation for CreateUser {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListUsers {
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -168,9 +168,9 @@ impl Operation for GetUser {
     }
 }
 
-/// Change a user: name, address, role, password, or whether the user is kept out.
+/// Change a user: name, e-mail address, role, password, or whether the user is disabled.
 ///
-/// A change of role or password and a disabling take effect at the next request. One administrator always stays. A token
+/// Changes take effect at the next request. The last administrator cannot be removed. A token
 /// needs the scope `full_access` to make somebody an administrator or to set an administrator's password.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -180,25 +180,25 @@ pub struct UpdateUser {
     /// The new name.
     #[serde(default)]
     username: Set<Text<3, 50>>,
-    /// The new address.
+    /// The new e-mail address.
     #[serde(default)]
     email: Set<Text<3, 254>>,
     /// The new role.
     #[serde(default)]
     role: Set<RoleName>,
-    /// Whether the user is kept out.
+    /// Whether the user is disabled.
     #[serde(default)]
     disabled: Set<bool>,
     /// The new password. All sessions of the user end.
     #[serde(default)]
     password: Set<Password>,
-    /// Refuse the change when the version is another one.
+    /// Reject the change if the current version differs.
     expected_version: Option<Version>,
     #[serde(skip)]
     password_hash: Option<String>,
 }
 
-/// What else can be changed, which keeping somebody out does not.
+/// Whether anything but disabling is requested.
 const BESIDE_DISABLED: &[&str] = &["username", "email", "role", "password"];
 
 impl Operation for UpdateUser {
@@ -206,14 +206,13 @@ impl Operation for UpdateUser {
     const NAME: &'static str = "update_user";
     const COMMANDS: &'static [Command] = &[
         command("user update"),
-        command("user disable")
-            .with(&[("disabled", "true")])
-            .without(BESIDE_DISABLED)
-            .about("Keep a user out. Tokens and sessions stop working at once, what the user made stays."),
+        command("user disable").with(&[("disabled", "true")]).without(BESIDE_DISABLED).about(
+            "Disable a user. Tokens and sessions become invalid at once; what the user created stays.",
+        ),
         command("user enable")
             .with(&[("disabled", "false")])
             .without(BESIDE_DISABLED)
-            .about("Let a user in again who was kept out."),
+            .about("Enable a disabled user."),
     ];
     const ROUTES: &'static [Route] = &[patch("/users/{user}")];
     const EFFECT: Effect = Effect::Administers;
@@ -277,13 +276,13 @@ impl Operation for UpdateUser {
     }
 }
 
-/// Delete a user whom nothing refers to. Others can be disabled.
+/// Delete a user without references. Others can be disabled.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteUser {
     /// The user's id, name or address.
     user: Text<1, 254>,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -315,15 +314,15 @@ impl Operation for DeleteUser {
     }
 }
 
-/// List the names of users, to choose whom to give work to.
+/// List the names of users, for assigning work.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListUserDirectory {
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -398,8 +397,8 @@ fn refuse_taken(cx: &mut Cx<'_, '_>, field: &str, name: &str, own_id: Option<&st
     }
 }
 
-/// Whoever makes an administrator, or logs in as one, can do all that administrators can: a token that may not do it all
-/// itself must not get there this way.
+/// Whoever creates an administrator, or logs in as one, has all rights of administrators, so a token without all of them
+/// must not do so.
 fn check_whole_power(cx: &Cx<'_, '_>) -> Result<()> {
     cx.caller()?.may(Effect::OwnsAccount)
 }

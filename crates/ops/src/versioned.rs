@@ -1,5 +1,5 @@
-//! What entities, comments, prompts and relationships have in common: a version and a history, and that whatever is deleted
-//! is kept, until it is purged.
+//! The common parts of entities, comments, prompts and relationships: a version, a history, soft deletion
+//! and purging.
 
 use serde::Serialize;
 use serde_json::{Map, json};
@@ -18,20 +18,20 @@ use crate::since::since;
 
 /// Something with a version and a history.
 pub(crate) trait Versioned: Clone + PartialEq + Serialize {
-    /// What a revision of it is about.
+    /// The subject of its revisions.
     fn subject(&self) -> Subject<'_>;
-    /// What errors call it.
+    /// Its name in errors.
     fn label(&self) -> &str;
     /// When it was deleted.
     fn deleted_at(&self) -> Option<Time>;
-    /// When its text was erased for good.
+    /// When its text was purged.
     fn purged_at(&self) -> Option<Time>;
-    /// Whether it can be restored by itself when it is deleted.
+    /// Whether it can be restored individually.
     fn can_be_restored(&self) -> bool;
-    /// Makes it the next version.
+    /// Increments its version.
     fn go_on(&mut self, now: Time);
 
-    /// Checks the version that a caller expects. Where it is another one, the error tells what has changed since.
+    /// Checks the version that a caller expects. For a stale one, the error lists the changes since.
     fn check_version(&self, cx: &mut Cx<'_, '_>, expected: Option<Version>) -> Result<()> {
         let Subject { id, version, .. } = self.subject();
         let Err(stale) = check_version(expected, self.label(), version, self) else { return Ok(()) };
@@ -41,7 +41,7 @@ pub(crate) trait Versioned: Clone + PartialEq + Serialize {
         }
     }
 
-    /// Refuses what is deleted, and says when it was.
+    /// Rejects what is deleted, and says when it was.
     fn live(self) -> Result<Self> {
         let Some(deleted_at) = self.deleted_at() else { return Ok(self) };
         let restore = if self.can_be_restored() { "; it can be restored" } else { "" };
@@ -49,30 +49,31 @@ pub(crate) trait Versioned: Clone + PartialEq + Serialize {
         Err(Error::new(ErrorKind::NotFound, message).with(json!({ "deleted_at": deleted_at })))
     }
 
-    /// The error for what should be restored and is not deleted.
+    /// The error for restoring what is not deleted.
     fn not_deleted(&self) -> Error {
         Error::conflict(format!("{} is not deleted", self.label()))
     }
 
-    /// Refuses to restore something whose text is gone for good.
+    /// Rejects restoring what was purged.
     fn check_unpurged(&self) -> Result<()> {
         refuse_purged(self.label(), self.purged_at())
     }
 }
 
-/// Refuses to restore something whose text is gone for good, by the name that it has here.
+/// Rejects restoring what was purged, by the name that it has here.
 pub(crate) fn refuse_purged(name: &str, purged_at: Option<Time>) -> Result<()> {
-    purged_at
-        .map_or(Ok(()), |_| Err(Error::conflict(format!("{name} was purged: its text is gone for good"))))
+    purged_at.map_or(Ok(()), |_| {
+        Err(Error::conflict(format!("{name} was purged: its text was erased permanently")))
+    })
 }
 
-/// Records a change. Without a state before, it is new.
+/// Records a change. Without a previous state, it is new.
 pub(crate) fn record<T: Versioned>(cx: &mut Cx<'_, '_>, before: Option<&T>, after: &T) -> Result<()> {
     let before = before.map(to_value).transpose()?;
     cx.record(&after.subject(), before.as_ref(), Some(&to_value(after)?))
 }
 
-/// Records the change of one field, without a state before and after to compare.
+/// Records the change of one field, without comparing states.
 pub(crate) fn record_field(
     cx: &mut Cx<'_, '_>,
     thing: &impl Versioned,
@@ -88,12 +89,12 @@ pub(crate) fn new_deletion(cx: &Cx<'_, '_>) -> Result<Deletion> {
     Ok(Deletion { id: cx.new_id(), actor_id: cx.caller()?.user_id.clone(), at: cx.now() })
 }
 
-/// Records that something was deleted.
+/// Records a deletion.
 pub(crate) fn record_deleted(cx: &mut Cx<'_, '_>, gone: &impl Versioned) -> Result<()> {
     record_field(cx, gone, "deleted_at", ((), gone.deleted_at()))
 }
 
-/// Records that something that was deleted at a time is back.
+/// Records a restore.
 pub(crate) fn record_restored(
     cx: &mut Cx<'_, '_>,
     back: &impl Versioned,
@@ -102,7 +103,7 @@ pub(crate) fn record_restored(
     record_field(cx, back, "deleted_at", (deleted_at, ()))
 }
 
-/// Writes what was changed as the next version, if it differs.
+/// Stores a change as the next version, if it differs.
 pub(crate) fn change<T: Versioned>(
     cx: &mut Cx<'_, '_>,
     before: T,

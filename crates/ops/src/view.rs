@@ -1,4 +1,4 @@
-//! Saved views of tables. Everybody keeps their own; one that is shared is shown to all who see the project.
+//! Saved views of tables. Users have their own; shared views are shown to everyone who can see the project.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -19,15 +19,15 @@ use crate::project;
 
 versioned_output!(SavedView, version, id);
 
-/// How many views somebody may keep in a project, and how many may be shared in it.
+/// The maximal number of a user's views in a project, and of shared ones.
 const OWN_MAX: i64 = 50;
 const SHARED_MAX: i64 = 100;
-/// What a query may say beside the filters of the list: what to search for, and what to show.
+/// Parameters of a view other than filters of the list: the query, and the columns.
 const BESIDE_FILTERS: [&str; 2] = ["query", "columns"];
-/// Arguments of the list that are not part of a view: its table decides them, or they only belong to one page of it.
+/// Arguments of the list that are not part of a view: they are fixed by its table, or belong to a page.
 const NOT_SAVED: [&str; 5] = ["kind", "project", "limit", "offset", "cursor"];
 
-/// List the saved views of a project that you see: your own, and those that others share.
+/// List the saved views of a project: your own, and shared ones.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListViews {
@@ -35,11 +35,11 @@ pub struct ListViews {
     project: Text<1, 64>,
     /// Only views of tables of this kind.
     kind: Option<KindName>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -67,25 +67,25 @@ impl Operation for ListViews {
 
 /// Save the filters, order and columns of a table under a name.
 ///
-/// A view of yours with this name is replaced. `view_id` changes another one, its name included: your own, or as an administrator
-/// of the project one that is shared. Sharing a view needs the role User.
+/// Replaces your view with this name. `view_id` changes another one, including its name: your own, or as an administrator
+/// of the project a shared one. Sharing a view needs the role User.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SaveView {
     /// The key or id of the project.
     project: Text<1, 64>,
-    /// What the table lists: `epic`, `user_story`, `acceptance_criteria`, `requirement` or `steering_document`.
+    /// The kind that the table lists: `epic`, `user_story`, `acceptance_criteria`, `requirement` or `steering_document`.
     kind: KindName,
     /// The name.
     name: Text<1, 60>,
-    /// Arguments of the list as in an address: `status=Draft&status=Active&sort=priority`. Also `query`, what to search for,
-    /// and `columns`. Everything when absent.
+    /// Arguments of the list as in a URL: `status=Draft&status=Active&sort=priority`. Also `query`, the search text,
+    /// and `columns`. Default: everything.
     query: Option<Text<0, 2_000>>,
-    /// Whether everybody who sees the project sees it. It stays as it is when absent; a new one is yours alone.
+    /// Whether everyone who can see the project can see it. Default: unchanged; false for a new one.
     shared: Option<bool>,
-    /// The view to change, when it is not one of yours with this name.
+    /// The view to change, if it is not one of yours with this name.
     view_id: Option<Text<1, 100>>,
-    /// Refuse the change when the version is another one.
+    /// Reject the change if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -110,7 +110,7 @@ impl Operation for SaveView {
         }
         let (name, query) =
             (self.name.as_str().trim(), checked(self.query.as_ref().map_or("", Text::as_str))?);
-        // What is counted and found now must stay true until the commit.
+        // What is counted and found now must not change until the commit.
         view::lock(cx.tx, &project.id)?;
         let caller = cx.caller()?;
         let before = match &self.view_id {
@@ -182,13 +182,13 @@ impl Operation for SaveView {
     }
 }
 
-/// Delete a saved view: your own, or as an administrator of the project one that is shared.
+/// Delete a saved view: your own, or as an administrator of the project a shared one.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteView {
     /// The id of the view.
     view_id: Text<1, 100>,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -213,7 +213,7 @@ impl Operation for DeleteView {
     }
 }
 
-/// A view that the caller may change. One that they do not see does not exist.
+/// A view that the caller may change. A view that they cannot see does not exist.
 fn find(cx: &mut Cx<'_, '_>, id: &str) -> Result<SavedView> {
     let id = id.trim().to_ascii_lowercase();
     let missing = || Error::not_found("view", &id);
@@ -234,7 +234,7 @@ fn find(cx: &mut Cx<'_, '_>, id: &str) -> Result<SavedView> {
     }
 }
 
-/// Checks that the caller may do something of another effect in a project.
+/// Checks that the caller has the right for another effect in a project.
 fn may(cx: &mut Cx<'_, '_>, project_id: &str, effect: Effect) -> Result<()> {
     let caller = cx.caller()?;
     caller.may(effect)?;
@@ -242,7 +242,7 @@ fn may(cx: &mut Cx<'_, '_>, project_id: &str, effect: Effect) -> Result<()> {
     caller.has_role(needed(effect).0, held, " in this project")
 }
 
-/// Refuses a new name that another view of the same owner has.
+/// Rejects a new name if another view of the same owner has it.
 fn check_name(cx: &mut Cx<'_, '_>, before: &SavedView, name: &str) -> Result<()> {
     match view::find_named(cx.tx, &before.project_id, before.kind, &before.owner_id, name)? {
         Some(other) if other.id != before.id => {
@@ -253,7 +253,7 @@ fn check_name(cx: &mut Cx<'_, '_>, before: &SavedView, name: &str) -> Result<()>
     }
 }
 
-/// The query without what an address may have around it. Each name must be a filter of the list, or say what is shown.
+/// The query without URL decoration. Each name must be a filter of the list, or a parameter of views.
 fn checked(query: &str) -> Result<&str> {
     let query = query.trim().trim_start_matches('?');
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'#' | b'"' | b'<' | b'>' | b'\\');
@@ -273,7 +273,7 @@ fn checked(query: &str) -> Result<&str> {
     Ok(query)
 }
 
-/// Records a change. A view that is not shared is nobody else's business, so that it is not among the changes of the project.
+/// Records a change. Private views are not among the changes of the project.
 fn record(cx: &mut Cx<'_, '_>, before: Option<&SavedView>, after: Option<&SavedView>) -> Result<()> {
     let Some(known) = after.or(before) else { return Ok(()) };
     let is_shared = [before, after].into_iter().flatten().any(|view| view.shared);

@@ -37,8 +37,8 @@ pub fn find_pooler() -> Result<PathBuf, String> {
     })
 }
 
-/// Where the programs themselves are: another user may run them there, who cannot follow a link through the folder of
-/// this one, and PostgreSQL finds its other files from there.
+/// The real folder of the programs: a different user may run them, who cannot follow a link through this user's folder,
+/// and PostgreSQL finds its other files relative to it.
 fn with_programs(folder: &Path) -> Option<PathBuf> {
     let program = folder.join("postgres").canonicalize().ok()?;
     let folder = program.parent()?;
@@ -50,7 +50,7 @@ fn pg_config() -> Option<PathBuf> {
     Some(PathBuf::from(String::from_utf8(output.stdout).ok()?.trim()))
 }
 
-/// Debian keeps each version apart and outside PATH; the newest first.
+/// Debian installs each version in a separate folder outside of PATH; the newest first.
 fn debian() -> Vec<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut versions: Vec<u32> =

@@ -1,10 +1,10 @@
-//! Databases that live as long as a test does.
+//! Databases that exist as long as a test.
 
 use std::{fs::File, io::Read};
 
 use postgres::{Client, Config, NoTls};
 
-/// An empty database; dropped with whatever is in it and whoever is connected.
+/// An empty database; dropped with its contents, even while clients are connected.
 pub struct Database {
     admin: Config,
     name: String,
@@ -15,7 +15,7 @@ impl Database {
     pub(crate) fn create(admin: &Config, server_url: &str) -> Self {
         let name = format!("spexus_test_{}", random_hex(8));
         let mut client = connect(admin).expect("a running PostgreSQL server");
-        // Nobody can be connected to template0, which would keep it from being copied.
+        // template0 has no connections that would prevent copying it.
         let sql =
             format!("create database {name} template template0 encoding 'UTF8' lc_collate 'C' lc_ctype 'C'");
         client.batch_execute(&sql).expect("a superuser, who may create a database");
@@ -31,7 +31,7 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // A server that was killed or stopped is not a problem: its databases go with its folder.
+        // A killed or stopped server is not a problem: its databases are removed with its folder.
         let Ok(mut client) = connect(&self.admin) else { return };
         if let Err(error) = client.batch_execute(&format!("drop database {} with (force)", self.name)) {
             eprintln!("database {} stays behind: {error}", self.name);
@@ -39,7 +39,7 @@ impl Drop for Database {
     }
 }
 
-/// As many bytes that nobody guesses, in hexadecimal.
+/// Unguessable bytes, in hexadecimal.
 pub fn random_hex(n_bytes: usize) -> String {
     let mut bytes = vec![0; n_bytes];
     File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes)).expect("random bytes");

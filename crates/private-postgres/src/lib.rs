@@ -1,4 +1,4 @@
-//! A real PostgreSQL for tests: found on the machine, started in a folder of its own, gone when the test process is gone.
+//! A real PostgreSQL for tests: found on the machine, started in a separate folder, removed when the test process ends.
 //!
 //! ```no_run
 //! let Some(server) = private_postgres::Server::shared() else { return };
@@ -24,26 +24,26 @@ use postgres::NoTls;
 
 pub use crate::database::Database;
 
-/// A program that comes with PostgreSQL, such as `pg_dump`. Only for who has a private server, where it was found.
+/// A program of PostgreSQL, such as `pg_dump`. Only for callers with a private server, where it was found.
 pub fn program(name: &str) -> PathBuf {
     binaries::find().expect("PostgreSQL").join(name)
 }
 
-/// A PostgreSQL server, in which every test has a database of its own.
+/// A PostgreSQL server, in which every test has its own database.
 pub struct Server {
     /// As a superuser, to its database `postgres`.
     admin: postgres::Config,
     url: String,
-    /// Nothing for the server of TEST_POSTGRES, which belongs to someone else.
+    /// None for the server of TEST_POSTGRES, which is not ours.
     private: Option<Private>,
 }
 
-/// What is different about a server of one's own.
+/// The settings of a test's own server.
 #[derive(Clone, Copy)]
 pub struct Options {
-    /// Whether a commit waits for the disk. Killed processes lose nothing without it, only a machine without power does.
+    /// Whether commits are synced to disk. Killed processes lose nothing without it, only a power failure does.
     pub fsync: bool,
-    /// At least 4, as PostgreSQL keeps three for superusers. A test is one, and may use them all.
+    /// At least 4, because PostgreSQL reserves three for superusers. Tests are superusers, and may use them all.
     pub max_connections: u16,
     /// Whether TCP connections must be encrypted, with a certificate for `localhost` and 127.0.0.1.
     pub tls: bool,
@@ -58,8 +58,8 @@ impl Default for Options {
 }
 
 impl Server {
-    /// The server that all tests of this process share: the one TEST_POSTGRES names, or a private one. Without either,
-    /// `skipped:` is said and the test may return; with SPEXUS_REQUIRE_TOOLS=1, as in the test command, that is a failure.
+    /// The server that all tests of this process share: the one of TEST_POSTGRES, or a private one. Without either,
+    /// `skipped:` is printed and the test returns; with SPEXUS_REQUIRE_TOOLS=1, as in the test command, it fails.
     #[track_caller]
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Result<Server, String>> = OnceLock::new();
@@ -73,8 +73,8 @@ impl Server {
         }
     }
 
-    /// A server that a test may kill, stop and start, and that is gone when it is dropped. Always a private one, so
-    /// that without binaries a test is skipped as in [`Server::shared`].
+    /// A server that a test may kill, stop and start, and that is removed when it is dropped. Always a private one, so
+    /// without binaries a test is skipped as in [`Server::shared`].
     #[track_caller]
     pub fn own(options: Options) -> Option<Self> {
         match Private::start_new(options) {
@@ -83,17 +83,17 @@ impl Server {
         }
     }
 
-    /// Creates an empty database, with UTF-8 and in the order of code points.
+    /// Creates an empty database, with UTF-8 and sorted by code points.
     pub fn database(&self) -> Database {
         Database::create(&self.admin, &self.url)
     }
 
-    /// Where it listens: `host:port`.
+    /// Its address: `host:port`.
     pub fn address(&self) -> &str {
         self.url.split(['@', '/']).nth(3).expect("a URL")
     }
 
-    /// A server that has what this one has, and follows it. None where [`Server::own`] has none.
+    /// A standby that replicates this server. None if [`Server::own`] returns none.
     #[track_caller]
     pub fn standby(&self) -> Option<Self> {
         match self.private.as_ref()?.start_standby() {
@@ -102,13 +102,13 @@ impl Server {
         }
     }
 
-    /// Lets a standby take the place of the server that it follows.
+    /// Promotes a standby to primary.
     pub fn promote(&self) {
         let mut client = self.admin.connect(NoTls).expect("a server that runs");
         client.batch_execute("select pg_promote()").expect("a standby");
     }
 
-    /// Starts PgBouncer in front of the server, in transaction pooling with so many connections, and further settings such as
+    /// Starts PgBouncer in front of the server, in transaction pooling with this many connections, and further settings such as
     /// `ignore_startup_parameters = options`. Returns `host:port`. Without PgBouncer a test is skipped as in
     /// [`Server::shared`].
     #[track_caller]
@@ -124,27 +124,27 @@ impl Server {
         self.private_mut().kill();
     }
 
-    /// Stops the server in order; whoever is connected is thrown out.
+    /// Stops the server cleanly; clients are disconnected.
     pub fn stop(&mut self) {
         self.private_mut().stop();
     }
 
-    /// Starts a server again that was killed or stopped, with its data and on its port.
+    /// Starts a killed or stopped server again, with its data and on its port.
     pub fn start(&mut self) {
         self.private_mut().start();
     }
 
-    /// The certificate to trust, as PEM, of a server with TLS.
+    /// The certificate to trust for a server with TLS, as PEM.
     pub fn certificate(&self) -> Option<&str> {
         self.private.as_ref()?.certificate()
     }
 
-    /// The folder of a private server, where its unix socket is.
+    /// The folder of a private server, which has its unix socket.
     pub fn folder(&self) -> Option<&Path> {
         Some(self.private.as_ref()?.folder())
     }
 
-    /// What a private server has logged since it was created.
+    /// The log of a private server since it was created.
     pub fn log(&self) -> Option<String> {
         Some(self.private.as_ref()?.log())
     }

@@ -1,4 +1,4 @@
-//! A server that runs for nobody else, from the first file of its data to the last signal.
+//! A private server, from the creation of its data to its end.
 
 use std::{
     fmt::Write as _,
@@ -28,7 +28,7 @@ pub struct Private {
 }
 
 impl Private {
-    /// Creates and starts a server, or tells what has to be installed for it.
+    /// Creates and starts a server, or returns what has to be installed for it.
     pub fn start_new(options: Options) -> Result<Self, String> {
         let mut private = Self::new(random_hex(16))?;
         let status = private.watchdog.tell(&format!("initialize {}", private.password));
@@ -41,7 +41,7 @@ impl Private {
         Ok(private)
     }
 
-    /// Creates and starts a server that has what this one has, and follows it.
+    /// Creates and starts a standby of this server.
     pub fn start_standby(&self) -> Result<Self, String> {
         let mut standby = Self::new(self.password.clone())?;
         let status = standby.watchdog.tell(&format!("follow {} {}", self.folder().display(), self.port));
@@ -56,7 +56,7 @@ impl Private {
     }
 
     fn start_somewhere(&mut self) {
-        // Another process may take the port between our look and the server's.
+        // Another process may take the port before the server does.
         for _ in 0..START_ATTEMPTS_MAX {
             self.port = free_port();
             if self.try_start() {
@@ -159,7 +159,7 @@ impl Private {
         for (name, value) in options.settings {
             writeln!(settings, "{name} = {value}").expect("memory");
         }
-        // Changed in place, as the server's user must stay the owner.
+        // Changed in place, so that the server's user stays the owner.
         let data = self.folder().join("data");
         let written = OpenOptions::new()
             .append(true)
@@ -179,7 +179,7 @@ impl Private {
         fs::write(data.join("pg_hba.conf"), access).expect("the access rules");
     }
 
-    /// Returns whether the server takes connections; if not, its log says why.
+    /// Returns whether the server accepts connections; if not, its log has the reason.
     fn try_start(&mut self) -> bool {
         let postmaster = Pid::from_raw(self.watchdog.tell(&format!("start {}", self.port)));
         let status = self.folder().join("data/postmaster.pid");
@@ -206,13 +206,13 @@ impl Private {
     }
 }
 
-/// Writes a file that the server's user can read in its folder, which nobody else can enter.
+/// Writes a file for the server's user into its folder, which no other user can enter.
 fn readable(path: &Path, text: &str) {
     fs::write(path, text).expect("a file");
     fs::set_permissions(path, fs::Permissions::from_mode(0o644)).expect("permissions");
 }
 
-/// A port below those that the system hands out by itself, so that it is still free when the server starts again.
+/// A port below those that the system assigns automatically, so that it is still free when the server restarts.
 fn free_port() -> u16 {
     for _ in 0..PORT_ATTEMPTS_MAX {
         let random = u16::from_str_radix(&random_hex(2), 16).expect("two bytes");

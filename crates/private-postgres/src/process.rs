@@ -1,4 +1,4 @@
-//! Processes of a server, as /proc shows them.
+//! The processes of a server, from /proc.
 
 use std::{
     fs, thread,
@@ -26,17 +26,17 @@ pub fn kill_family(parent: Pid) {
     });
 }
 
-/// Sends a signal to a process that may have ended meanwhile.
+/// Sends a signal to a process that may have ended.
 pub fn send(process: Pid, signal: Signal) {
     let _ = signal::kill(process, signal);
 }
 
-/// Tells whether a process still does anything; one that nobody asked about since it ended does not.
+/// Returns whether a process still runs; a zombie does not.
 pub fn is_running(process: Pid) -> bool {
     !matches!(state(process), None | Some(('Z' | 'X', _)))
 }
 
-/// Waits for what is a matter of moments.
+/// Waits for a condition that becomes true soon.
 pub fn wait_until(what: &str, mut is_done: impl FnMut() -> bool) {
     let deadline = Instant::now() + WAIT_MAX;
     while !is_done() {

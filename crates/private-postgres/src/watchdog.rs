@@ -1,4 +1,4 @@
-//! The process that stops a server and removes its folder when the test process is gone, also when that was killed.
+//! The process that stops a server and removes its folder when the test process ends, also when it is killed.
 
 use std::{
     env,
@@ -10,10 +10,10 @@ use std::{
 
 use nix::unistd::{Uid, User};
 
-/// Room for the names of the folder and the socket: the whole may have 107 bytes.
+/// The maximal length of the folder and the socket's name: a socket's path may have 107 bytes.
 const TEMPORARY_LENGTH_MAX: usize = 60;
 
-/// `watchdog.sh` at work; ends, with everything it watches over, when this is dropped or its process ends.
+/// A running `watchdog.sh`; it ends, with everything it watches over, when this is dropped or its process ends.
 pub struct Watchdog {
     shell: Child,
     commands: Option<ChildStdin>,
@@ -31,17 +31,17 @@ impl Watchdog {
             .arg(if is_long { Path::new("/tmp") } else { &temporary })
             .arg(binaries)
             .args(pooler)
-            // Settings of this user, such as PGPORT or a language, are not for the server.
+            // Settings of this user, such as PGPORT or a language, must not affect the server.
             .env_clear()
             .env("PATH", env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into()))
             .env("LC_ALL", "C")
             .env("TZ", "UTC")
             .current_dir("/")
-            // Whoever kills the group of the test process must not kill this one, too.
+            // A signal to the process group of the test must not kill this process, too.
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // Held open, it would keep those waiting who read what the test process says.
+            // An open handle would block readers of the test's output.
             .stderr(Stdio::null());
         if Uid::effective().is_root() {
             // PostgreSQL refuses to run as root. With the user, the standard library also drops root's groups.
@@ -55,12 +55,12 @@ impl Watchdog {
         Self { shell, commands, answers, folder }
     }
 
-    /// The folder of the server, for no other user to see.
+    /// The folder of the server, hidden from other users.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Gives a command of `watchdog.sh` and returns its answer, a number.
+    /// Sends a command to `watchdog.sh` and returns its answer, a number.
     pub fn tell(&mut self, command: &str) -> i32 {
         let commands = self.commands.as_mut().expect("open until dropped");
         writeln!(commands, "{command}").expect("a watchdog that listens");

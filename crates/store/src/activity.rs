@@ -1,4 +1,4 @@
-//! What happened in projects, the newest first: who did what, when, and through which surface.
+//! The changes in projects, newest first: who changed what, when, and through which surface.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -67,19 +67,19 @@ pub struct ChangeFilter {
 }
 
 impl ChangeFilter {
-    /// Adds the condition on revisions `t` that they are by whom it is about.
+    /// Adds the condition on the actors of revisions `t`.
     fn restrict(&self, shape: &mut Shape<'_>) {
         if self.by_agents {
-            // Spelled as in the index of these.
+            // Spelled as in their index.
             shape.condition("t.via = 'mcp'", &[]);
         }
     }
 }
 
-/// The place of a change: when it happened, in microseconds, and the id of its revision.
+/// The position of a change: its time in microseconds, and the id of its revision.
 pub type Place = (i64, String);
 
-/// A page of changes after a place, the newest first.
+/// A page of changes after a position, newest first.
 pub fn list(
     tx: &mut Tx<'_>,
     filter: &ChangeFilter,
@@ -95,7 +95,7 @@ pub fn list(
                       t.changes, t.created_at
                from ",
     );
-    // Indexes begin with a project, so that of several projects each is entered by itself, for its newest.
+    // Indexes begin with a project, so each of several projects is read separately for its newest changes.
     match &filter.projects {
         Projects::One(id) => {
             shape.add("revision t", &[]).condition("t.project_id = ?", values![id]);

@@ -1,4 +1,4 @@
-//! What other tools call entities: an external id, and the scheme that it belongs to, such as `jira`.
+//! External ids: names of entities in other tools, with a scheme such as `jira`.
 
 use std::collections::HashMap;
 
@@ -27,14 +27,14 @@ pub const SCHEME_MAX_CHARS: usize = 40;
 pub const EXTERNAL_ID_MAX_CHARS: usize = 250;
 
 impl Alias {
-    /// Understands `jira:SHOP-12`. None where there is no scheme, where either is too long, and for addresses: `https` is none.
+    /// Parses `jira:SHOP-12`. None without a scheme, if either part is too long, and for URLs: `https` is not a scheme.
     pub fn parse(text: &str) -> Option<Alias> {
         let (scheme, external_id) = text.split_once(':')?;
         let alias = Alias { scheme: scheme.to_owned(), external_id: external_id.trim().to_owned() };
         (!external_id.starts_with("//") && alias.is_valid()).then_some(alias)
     }
 
-    /// Whether both parts can be kept.
+    /// Whether both parts can be stored.
     pub fn is_valid(&self) -> bool {
         let is_short = (1..=EXTERNAL_ID_MAX_CHARS).contains(&self.external_id.chars().count());
         is_scheme(&self.scheme) && is_short && !self.external_id.contains(char::is_control)
@@ -46,7 +46,7 @@ impl Alias {
     }
 }
 
-/// Whether a text is the name of a scheme: small letters, digits, `-` and `_`, a letter first.
+/// Whether a text can be the name of a scheme: lower-case letters, digits, `-` and `_`, a letter first.
 pub fn is_scheme(text: &str) -> bool {
     let is_within = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || "-_".contains(char);
     text.starts_with(|first: char| first.is_ascii_lowercase())
@@ -65,7 +65,7 @@ pub struct Aliased {
     pub import_id: Option<String>,
 }
 
-/// What is stored under aliases in a project.
+/// The entities with some aliases in a project.
 pub fn find(tx: &mut Tx<'_>, project_id: &str, wanted: &[Alias]) -> Result<HashMap<Alias, Aliased>> {
     if wanted.is_empty() {
         return Ok(HashMap::new());
@@ -91,7 +91,7 @@ pub fn find(tx: &mut Tx<'_>, project_id: &str, wanted: &[Alias]) -> Result<HashM
     Ok(found.into_iter().collect())
 }
 
-/// The aliases of entities, by the id of the entity, in order.
+/// The aliases of entities, by the id of the entity, sorted.
 pub fn of_entities(tx: &mut Tx<'_>, ids: &[&str]) -> Result<HashMap<String, Vec<Alias>>> {
     let sql = if tx.is_postgres() {
         "select entity_id, scheme, external_id from entity_alias where entity_id in (select unnest(string_to_array(?1, ',')))"
@@ -109,7 +109,7 @@ pub fn of_entities(tx: &mut Tx<'_>, ids: &[&str]) -> Result<HashMap<String, Vec<
     Ok(found)
 }
 
-/// The ids of entities that have one of these external ids, in any project; the first few.
+/// The ids of entities with one of these external ids, in any project; the first few.
 pub fn called(tx: &mut Tx<'_>, external_ids: &[String]) -> Result<Vec<String>> {
     let sql = if tx.is_postgres() {
         "select entity_id from entity_alias
@@ -138,7 +138,7 @@ pub struct NewAlias<'a> {
     pub with_entity: bool,
 }
 
-/// Adds aliases. Returns how many are new: one that another entity has got meanwhile stays there.
+/// Adds aliases. Returns how many are new: an alias that another entity has got meanwhile stays there.
 pub fn insert(tx: &mut Tx<'_>, new: &[NewAlias<'_>], import_id: Option<&str>, now: Time) -> Result<u64> {
     if new.is_empty() {
         return Ok(0);
@@ -158,7 +158,7 @@ pub fn insert(tx: &mut Tx<'_>, new: &[NewAlias<'_>], import_id: Option<&str>, no
     tx.execute(sql, values![&list, import_id, now])
 }
 
-/// Takes the aliases away that an import has given to some entities.
+/// Removes the aliases that an import added to some entities.
 pub fn remove(tx: &mut Tx<'_>, import_id: &str, entity_ids: &[&str]) -> Result<()> {
     let sql = if tx.is_postgres() {
         "delete from entity_alias where entity_id in (select unnest(string_to_array(?2, ','))) and import_id = ?1"
@@ -170,7 +170,7 @@ pub fn remove(tx: &mut Tx<'_>, import_id: &str, entity_ids: &[&str]) -> Result<(
     Ok(())
 }
 
-/// Takes the aliases away that an import has given to what was there before it.
+/// Removes the aliases that an import added to entities that existed before it.
 pub fn remove_from_others(tx: &mut Tx<'_>, import_id: &str) -> Result<()> {
     let sql = "delete from entity_alias where import_id = ?1 and with_entity = 0";
     tx.execute(sql, values![import_id])?;

@@ -1,4 +1,4 @@
-//! The audit trail: revisions and events of authentication in one list, the newest first.
+//! The audit trail: revisions and authentication events in one list, newest first.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -83,10 +83,10 @@ pub struct AuditFilter {
     pub to: Option<Time>,
 }
 
-/// The place of an entry in the trail: when it happened, in microseconds, and its id.
+/// The position of an entry in the trail: its time in microseconds, and its id.
 pub type Place = (i64, String);
 
-/// A page of the audit trail after a place, the newest first: the first of the revisions and of the events together.
+/// A page of the audit trail after a position, newest first: the first of the revisions and of the events together.
 pub fn list(
     tx: &mut Tx<'_>,
     filter: &AuditFilter,
@@ -121,7 +121,7 @@ pub fn list(
     tx.shaped_rows(&shape, read)
 }
 
-/// Goes on with what changed, wherever it is. Ids are unique across all kinds.
+/// Adds the condition on the changed entity. Ids are unique across all kinds.
 const NAMED: &str = ") trail left join user_account u on u.id = trail.actor_id
     left join token used on used.id = trail.token_id
     left join project p on p.id = trail.project_id
@@ -154,7 +154,7 @@ fn read(row: &Row<'_>) -> Result<AuditEntry> {
         }
         _ => title.or(row.get::<Option<String>>(19)?).or_else(|| name_in(changes.as_deref()?)),
     };
-    // A status model has no other name than its kind.
+    // A status model is named by its kind.
     let name = name.or_else(|| entity_id.clone().filter(|_| entity_kind.as_deref() == Some("status_model")));
     Ok(AuditEntry {
         id: row.get(0)?,
@@ -179,14 +179,14 @@ fn read(row: &Row<'_>) -> Result<AuditEntry> {
     })
 }
 
-/// The name that something had or got in a change.
+/// The name that an entity had or got in a change.
 fn name_in(changes: &str) -> Option<String> {
     let changes: Map<String, Json> = serde_json::from_str(changes).ok()?;
     let pair = ["username", "name", "key"].into_iter().find_map(|field| changes.get(field)?.as_array())?;
     pair.iter().rev().find_map(|name| name.as_str()).map(str::to_owned)
 }
 
-/// How many entries a trail has.
+/// The number of entries in a trail.
 pub fn count(tx: &mut Tx<'_>, filter: &AuditFilter) -> Result<Total> {
     let AuditFilter { actor_id, entity_id, event, from, to } = filter;
     if actor_id.is_none() && entity_id.is_none() && event.is_none() && from.is_none() && to.is_none() {
@@ -206,7 +206,7 @@ pub fn count(tx: &mut Tx<'_>, filter: &AuditFilter) -> Result<Total> {
 }
 
 impl AuditFilter {
-    /// Goes on with the revisions `t` that it is about.
+    /// Adds the conditions on revisions `t`.
     fn of_revisions<'a>(&'a self, shape: &mut Shape<'a>, after: Option<&'a Place>) {
         shape.add(" from revision t", &[]);
         if let Some(actor_id) = &self.actor_id {
@@ -221,12 +221,12 @@ impl AuditFilter {
         self.restrict(shape, after);
     }
 
-    /// Whether it can be about events of authentication, none of which changes an entity.
+    /// Whether it can include authentication events, none of which changes an entity.
     fn has_events(&self) -> bool {
         self.entity_id.is_none()
     }
 
-    /// Goes on with the events of authentication `t` that it is about.
+    /// Adds the conditions on authentication events `t`.
     fn of_events<'a>(&'a self, shape: &mut Shape<'a>, after: Option<&'a Place>) {
         shape.add(" from authentication_event t", &[]);
         if let Some(actor_id) = &self.actor_id {
@@ -267,7 +267,7 @@ pub struct NewEvent {
     pub request_id: Option<String>,
 }
 
-/// Writes an event of authentication.
+/// Records an authentication event.
 pub fn note_authentication(tx: &mut Tx<'_>, id: &str, event: &NewEvent, now: Time) -> Result<()> {
     let sql =
         "insert into authentication_event (id, user_id, username, event, address, created_at, request_id)
@@ -280,7 +280,8 @@ pub fn note_authentication(tx: &mut Tx<'_>, id: &str, event: &NewEvent, now: Tim
 /// How many failed authentications are kept.
 const REFUSALS_MAX: i64 = 10_000;
 
-/// Forgets some of all but the last failed authentications, and returns how many. Strangers cause them, so they must not fill
+/// Deletes some of all but the last failed authentications, and returns how many. Anonymous callers cause them, so they must
+/// not fill
 /// the store.
 pub fn forget_refusals(tx: &mut Tx<'_>, limit: i64) -> Result<u64> {
     let sql = "delete from authentication_event where id in (

@@ -1,7 +1,7 @@
-//! Backups. A backup is always a SQLite file with the schema of a store, whatever the store is on: it can be looked into,
-//! opened as a store, and restored on either engine, which is also how a store moves from one to the other.
+//! Backups. A backup is always a SQLite file with the schema of a store, whatever the engine of the store: it can be inspected,
+//! opened as a store, and restored on either engine, which also moves a store from one to the other.
 //!
-//! A file appears under its name only when it is whole and has been checked; until then it is called `….partial`.
+//! A file gets its name only when it is complete and checked; until then it is called `….partial`.
 
 mod access;
 mod file;
@@ -19,7 +19,7 @@ use crate::model::{Time, Via};
 use crate::revision::{self, New};
 use crate::search;
 
-/// How far a backup or a restore has come, in pages or rows.
+/// The progress of a backup or a restore, in pages or rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// How much is done.
@@ -28,16 +28,17 @@ pub struct Progress {
     pub total: u64,
 }
 
-/// How to restore.
+/// Options of a restore.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Choices {
-    /// Whether everything in the store may go. What was revoked in it stays revoked.
+    /// Whether to replace a store with content. What was revoked in it stays revoked.
     pub replace: bool,
-    /// Whether no token of the backup works any more.
+    /// Whether to revoke all tokens of the backup.
     pub revoke_tokens: bool,
 }
 
-/// Writes everything that was committed when this began, but for sessions and sign-in links, to a new file. Others go on reading and writing meanwhile.
+/// Writes everything that was committed when this began, except sessions and sign-in links, to a new file. Others continue
+/// reading and writing.
 pub fn backup(
     store: &Store,
     path: &Path,
@@ -60,8 +61,8 @@ pub fn backup(
 
 /// Fills a store from a backup.
 ///
-/// The store must be empty or not be there yet, unless everything in it may go. A backup of an older version is brought up
-/// to date, without being changed itself; one of a newer version is refused.
+/// The store must be empty or missing, unless it is to be replaced. A backup of an older version is
+/// migrated, without changing the file; one of a newer version is rejected.
 pub fn restore(
     location: &Location,
     path: &Path,
@@ -87,7 +88,7 @@ pub fn restore(
     }
 }
 
-/// Copies one snapshot of PostgreSQL, table by table, into a file with a fresh schema.
+/// Copies one snapshot of PostgreSQL, table by table, into a file with a new schema.
 fn from_postgres(
     store: &Store,
     path: &Path,
@@ -96,7 +97,7 @@ fn from_postgres(
 ) -> Result<()> {
     let path = path.to_owned();
     store.wait(Mode::Snapshot, move |tx| {
-        // A lost connection begins again, and so must the file.
+        // After a lost connection everything starts again, including the file.
         file::begin(&path)?;
         migrate(&path, now)?;
         let sqlite = SqliteFile::open_to_write(&path)?;
@@ -123,7 +124,7 @@ fn from_postgres(
     })
 }
 
-/// Puts a checked copy, brought up to date, in the place of the store's file, or into it where there is one.
+/// Replaces the store's file by a checked and migrated copy, or copies it into the existing file.
 fn to_sqlite(
     target: &Path,
     path: &Path,
@@ -140,7 +141,7 @@ fn to_sqlite(
     }
     let partial = Partial::beside(target)?;
     file::copy(path, partial.path(), progress)?;
-    // A store is often replaced because it cannot be read any more.
+    // A store is often replaced because it is damaged.
     let has_store = target.exists() && !file::is_empty(target).unwrap_or_default();
     let old = SqliteFile::open_to_read(target);
     let reached =
@@ -205,7 +206,7 @@ fn to_postgres(
             }
         }
         table::sequence_to_postgres(&sqlite, tx)?;
-        // Who plans without knowing how full the tables are reads all of them for one row.
+        // Without statistics the planner would read whole tables for one row.
         tx.script("analyze")?;
         let tokens = access::revoke(tx, &revoked, choices.revoke_tokens, now)?;
         announce(tx, reached, RESTORED, now)?;
@@ -216,12 +217,12 @@ fn to_postgres(
     Ok(tokens)
 }
 
-/// What a restore is called in the audit trail.
+/// The name of a restore in the audit trail.
 const RESTORED: &str = "restore_backup";
 
-/// Tells those who follow the store, and the audit trail, that everything was replaced. Changes are numbered on from far
-/// above what was given before, also after the backup was made: who knows the store up to a number must not take other
-/// changes for those that it has seen.
+/// Tells clients that follow the store, and the audit trail, that everything was replaced. Change numbers continue far
+/// above all earlier ones, including those after the backup: a client that knows the store up to a number must not take new
+/// changes for known ones.
 pub(crate) fn announce(tx: &mut Tx<'_>, reached: u64, operation: &str, now: Time) -> Result<()> {
     const LEAP: u64 = 1_000_000;
     table::leap(tx, reached, LEAP)?;
@@ -245,12 +246,12 @@ pub(crate) fn announce(tx: &mut Tx<'_>, reached: u64, operation: &str, now: Time
     revision::insert(tx, &new)
 }
 
-/// Makes the search index anew, which does not fit the copied tables.
+/// Rebuilds the search index, which does not fit the copied tables.
 fn rebuild_derived(location: &Location, options: Options) -> Result<()> {
     search::rebuild_if_old(&Store::open_as_it_is(location, options)?)
 }
 
-/// Brings the schema of a file up to date, or makes it.
+/// Migrates the schema of a file, or creates it.
 fn migrate(path: &Path, now: Time) -> Result<()> {
     open_file(path, now).map(drop)
 }
@@ -259,7 +260,7 @@ fn open_file(path: &Path, now: Time) -> Result<Store> {
     Store::open(&Location::Sqlite(path.to_owned()), Options::default(), now)
 }
 
-/// Whether a store has nobody and nothing in it: its first start is still to come.
+/// Whether a store has no users and no data: its first start is still to come.
 fn is_empty(tx: &mut Tx<'_>) -> Result<bool> {
     let sql = "select 1 where exists (select 1 from user_account) or exists (select 1 from entity)";
     Ok(tx.row(sql, &[], |_| Ok(()))?.is_none())
@@ -289,10 +290,10 @@ mod tests {
     use crate::db::{Location, Mode, Options, Store};
     use crate::model::Time;
 
-    /// Tables whose names begin like this are made from the others, and so are not copied but made anew.
+    /// Tables with these prefixes are derived from others, and so rebuilt instead of copied.
     const DERIVED: &[&str] = &["search", "tally", "migration", "entity_label", "cluster"];
 
-    /// A table that nobody thought of would be missing in every backup.
+    /// A forgotten table would be missing in every backup.
     #[test]
     fn every_table_is_copied_or_derived() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,17 +1,17 @@
-//! Finds circles in a graph: what must not lead back to itself.
+//! Finds cycles in a graph.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// The nodes of a circle that some nodes lead to, in order, if there is one. Each node is asked for its targets once.
+/// The nodes of a cycle reachable from some nodes, in order, if there is one. The targets of each node are requested once.
 pub fn find<Node: Clone + Eq + Hash, Error>(
     starts: impl IntoIterator<Item = Node>,
     mut targets: impl FnMut(&Node) -> Result<Vec<Node>, Error>,
 ) -> Result<Option<Vec<Node>>, Error> {
-    // Whether a node that was met is on the path, or done with.
+    // Whether a visited node is on the path, or done.
     let mut is_on_path: HashMap<Node, bool> = HashMap::new();
     for start in starts {
-        // The nodes that lead to the present one, each with those of its targets that are left.
+        // The nodes on the path to the current one, each with its remaining targets.
         let mut path: Vec<(Node, Vec<Node>)> = Vec::new();
         let mut next = Some(start);
         loop {
@@ -40,13 +40,13 @@ pub fn find<Node: Clone + Eq + Hash, Error>(
     Ok(None)
 }
 
-/// The way from one node to another, without the first, if there is one.
+/// The path from one node to another, without the first, if there is one.
 pub fn way<Node: Clone + Eq + Hash, Error>(
     from: Node,
     to: Node,
     mut targets: impl FnMut(&Node) -> Result<Vec<Node>, Error>,
 ) -> Result<Option<Vec<Node>>, Error> {
-    // A step back from its end to its beginning would close a circle.
+    // A step back from its end to its beginning would close a cycle.
     let circle = find([to.clone()], |node| if *node == to { Ok(vec![from.clone()]) } else { targets(node) })?;
     Ok(circle.map(|circle| circle.into_iter().skip(2).chain([to]).collect()))
 }

@@ -1,5 +1,5 @@
-//! Notices that a dump was loaded into another PostgreSQL cluster. Transactions are numbered from the beginning there, so
-//! that the order of changes would be wrong, and changes would be numbered again that somebody has already seen.
+//! Detects that a dump was loaded into another PostgreSQL cluster. Transaction numbers start from the beginning there, so
+//! the order of changes would be wrong, and change numbers that clients know would be reused.
 
 use crate::backup;
 use crate::db::{Mode, Store, Tx};
@@ -7,12 +7,12 @@ use crate::error::Result;
 use crate::model::Time;
 use crate::revision;
 
-/// What a change of the whole store is called in the audit trail.
+/// The name of a change of the whole store in the audit trail.
 const MOVED: &str = "move_store";
 
-/// Tells everybody who follows the store to begin anew, if it has come into another cluster.
+/// Tells all clients that follow the store to start again, if it has moved to another cluster.
 pub(crate) fn notice_move(store: &Store, now: Time) -> Result<()> {
-    // Where nobody may ask for the cluster, nothing can be noticed.
+    // Without the right to read the cluster's id, nothing can be detected.
     if !store.is_remote() || store.wait(Mode::Point, is_known).unwrap_or(true) {
         return Ok(());
     }
@@ -36,15 +36,15 @@ pub(crate) fn notice_move(store: &Store, now: Time) -> Result<()> {
     })
 }
 
-/// Whether the store is where it was.
+/// Whether the store is in the recorded cluster.
 fn is_known(tx: &mut Tx<'_>) -> Result<bool> {
     let sql =
         "select 1 from cluster join pg_control_system() on identifier = cast(system_identifier as text)";
     Ok(tx.row(sql, &[], |_| Ok(()))?.is_some())
 }
 
-/// Whether it was in another cluster before. Earlier versions have not recorded which; then a change from a transaction that
-/// is still to come gives it away.
+/// Whether it was in another cluster before. Earlier versions have not recorded the cluster; then a change with a future
+/// transaction number shows it.
 fn has_moved(tx: &mut Tx<'_>) -> Result<bool> {
     let sql = "select 1 from cluster
                union all

@@ -91,7 +91,7 @@ pub struct CommentFilter {
     pub resolved: Option<bool>,
     /// In which projects.
     pub projects: Projects,
-    /// Deleted ones too.
+    /// Include deleted ones.
     pub include_deleted: bool,
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn of_ids(tx: &mut Tx<'_>, ids: &[&str]) -> Result<Vec<Comment>> {
 }
 
 impl CommentFilter {
-    /// Adds its conditions on comments `c`.
+    /// Adds the conditions on comments `c`.
     fn restrict<'a>(&'a self, shape: &mut Shape<'a>) {
         if let Some(entity_id) = &self.entity_id {
             shape.condition("c.entity_id = ?", values![entity_id]);
@@ -130,10 +130,10 @@ impl CommentFilter {
     }
 }
 
-/// The place of a comment among others: when it was made, in microseconds, and its id.
+/// The position of a comment: its creation time in microseconds, and its id.
 pub type Place = (i64, String);
 
-/// A page of comments after a place, the oldest first.
+/// A page of comments after a position, oldest first.
 pub fn list(
     tx: &mut Tx<'_>,
     filter: &CommentFilter,
@@ -151,7 +151,7 @@ pub fn list(
     tx.shaped_rows(&shape, read)
 }
 
-/// How many there are on all pages.
+/// The number on all pages.
 pub fn count(tx: &mut Tx<'_>, filter: &CommentFilter) -> Result<Total> {
     let CommentFilter { entity_id, author_id, resolved, projects, include_deleted } = filter;
     if entity_id.is_none() && author_id.is_none() && !include_deleted {
@@ -164,7 +164,7 @@ pub fn count(tx: &mut Tx<'_>, filter: &CommentFilter) -> Result<Total> {
     tally::counted(tx, shape)
 }
 
-/// Comments of an entity that are anchored to its text, or were. Deleted ones too: they may be restored.
+/// Comments of an entity that are or were anchored to its text. Including deleted ones, which may be restored.
 pub fn anchored(tx: &mut Tx<'_>, entity_id: &str) -> Result<Vec<Comment>> {
     tx.rows(select!("where c.entity_id = ?1 and c.quote is not null"), values![entity_id], read)
 }
@@ -196,7 +196,7 @@ pub fn insert(tx: &mut Tx<'_>, new: &Comment) -> Result<()> {
     search::put_comment(tx, new)
 }
 
-/// Writes a changed comment; false when another change was faster.
+/// Stores a changed comment; false if another change was faster.
 pub fn update(tx: &mut Tx<'_>, changed: &Comment) -> Result<bool> {
     let sql = "update comment set content = ?2, resolved = ?3, version = ?4, updated_at = ?5
                where id = ?1 and version = ?4 - 1";
@@ -209,7 +209,7 @@ pub fn update(tx: &mut Tx<'_>, changed: &Comment) -> Result<bool> {
     Ok(is_written)
 }
 
-/// Moves the anchor of a comment after the text below it has changed. That is not a change of the comment.
+/// Moves the anchor of a comment after the text has changed. This is not a change of the comment.
 pub fn move_anchor(tx: &mut Tx<'_>, id: &str, anchor: Option<(i64, i64)>) -> Result<()> {
     let sql = "update comment set anchor_start = ?2, anchor_end = ?3, detached = ?4 where id = ?1";
     let (start, end) = anchor.unzip();
@@ -217,7 +217,7 @@ pub fn move_anchor(tx: &mut Tx<'_>, id: &str, anchor: Option<(i64, i64)>) -> Res
     Ok(())
 }
 
-/// Keeps others from answering or deleting comments on an entity until the commit.
+/// Locks the comments on an entity against replies and deletions until the commit.
 pub fn lock_threads(tx: &mut Tx<'_>, entity_id: &str) -> Result<()> {
     tx.lock(&format!("comments on {entity_id}"))
 }
@@ -236,7 +236,7 @@ macro_rules! with_thread {
     };
 }
 
-/// Marks a comment and the answers to it as deleted; false when another change was faster.
+/// Marks a comment and its replies as deleted; false if another change was faster.
 pub fn delete(tx: &mut Tx<'_>, gone: &Comment, deletion: &Deletion) -> Result<bool> {
     deletion.note(tx, &gone.project_id, &gone.id)?;
     let sql = with_thread!(
@@ -248,7 +248,7 @@ pub fn delete(tx: &mut Tx<'_>, gone: &Comment, deletion: &Deletion) -> Result<bo
     Ok(find(tx, &gone.id)?.is_some_and(|found| found.deletion_id.as_ref() == Some(&deletion.id)))
 }
 
-/// How many live answers a comment has, with the answers to those.
+/// The number of existing replies to a comment, including indirect ones.
 pub fn count_answers(tx: &mut Tx<'_>, id: &str) -> Result<usize> {
     let count: i64 = tx
         .row(with_thread!("select count(*) from thread"), values![id], |row| row.get(0))?
@@ -265,13 +265,13 @@ pub fn purge(tx: &mut Tx<'_>, id: &str, now: Time) -> Result<()> {
     search::remove(tx, id)
 }
 
-/// The comments that went with a deletion.
+/// The comments of a deletion.
 pub fn of_deletion(tx: &mut Tx<'_>, deletion_id: &str) -> Result<Vec<Comment>> {
     tx.rows(select!("where c.deletion_id = ?1 order by c.created_at, c.id"), values![deletion_id], read)
 }
 
-/// A page of a project's comments that were not purged, in the order of time. Those on something that was purged are left
-/// out, and without `include_deleted` also what is deleted.
+/// A page of a project's comments that were not purged, by time. Comments on purged entities are left
+/// out, and without `include_deleted` also deleted ones.
 pub fn page_of_project(
     tx: &mut Tx<'_>,
     project_id: &str,
@@ -287,8 +287,9 @@ pub fn page_of_project(
     tx.rows(sql, values![project_id, include_deleted, time, id, limit], read)
 }
 
-/// Where a passage is in a text, in characters: at the place nearest to where it was. People quote what they see, so the marks of
-/// Markdown may be missing in the quote, and blanks are all alike.
+/// The position of a passage in a text, in characters: the occurrence nearest to the previous one. Quotes come from the
+/// rendered text, so
+/// they may lack Markdown syntax, and all white space is equal.
 pub fn locate(entity: &Entity, quote: &str, near: Option<i64>) -> Option<(i64, i64)> {
     let text = entity.description.as_deref()?;
     let near = near.unwrap_or(0);
@@ -307,8 +308,8 @@ pub fn locate(entity: &Entity, quote: &str, near: Option<i64>) -> Option<(i64, i
     places.min_by_key(|(start, _)| (start - near).abs())
 }
 
-/// The characters of a text that a reader sees, each with its place: no marks of Markdown, no addresses of links, and one blank
-/// where there are some between words.
+/// The visible characters of a text, each with its position: without Markdown syntax and URLs of links, and with single
+/// spaces between words.
 fn seen(text: &str) -> Vec<(char, i64)> {
     let mut seen: Vec<(char, i64)> = Vec::new();
     let mut is_address = false;

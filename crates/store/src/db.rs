@@ -1,8 +1,9 @@
 //! One dialect, two engines. [`Store`] runs closures in transactions on SQLite or PostgreSQL; [`Tx`] is what they query.
 //!
 //! The dialect: columns are `text` or `bigint`, parameters `?1`, statements `&'static str` or a [`Shape`] of such parts, so that
-//! none can be assembled from input. A closure may run more than once (a lost race is retried), so it has no effect but its queries. Results
-//! are handed to a callback and not returned, because callers may be asynchronous and the store is not.
+//! none can be assembled from input. A closure may run more than once (a lost race is retried), so it must have no effects but
+//! its queries. Results
+//! are passed to a callback and not returned, because callers may be asynchronous and the store is not.
 
 mod cancel;
 mod gathered;
@@ -44,32 +45,32 @@ use self::tx::{Connection, Failure};
 pub enum Mode {
     /// A few reads by key, each seeing what is committed when it runs. On SQLite they run on the calling thread.
     Point,
-    /// Reads that see one state from beginning to end.
+    /// Reads that see one consistent state.
     Snapshot,
-    /// Like `Snapshot`, but made of many short statements: what limits the time of one does not limit the call.
+    /// Like `Snapshot`, but of many short statements: the time limit applies to each statement, not to the call.
     LongSnapshot,
     /// Bookkeeping writes that publish no change: last use of tokens, sessions, probes.
     Aside,
     /// Writes, guarded by versions and constraints, and by [`Tx::lock`] where an invariant spans rows.
     Write,
-    /// Like `Write`, but long: nobody else's write waits for the same commit.
+    /// Like `Write`, but long: no other write shares its commit.
     Long,
 }
 
-/// What can be chosen when a store is opened.
+/// Options for opening a store.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Threads that work on the database, each with a connection.
+    /// The number of threads that work on the database, each with a connection.
     pub connections: usize,
     /// How long one statement may take.
     pub statement_timeout: Duration,
-    /// How long a call waits for a database that is away.
+    /// How long a call waits for an unreachable database.
     pub wait_max: Duration,
-    /// A file with a certificate that signs PostgreSQL's, beside those the system trusts.
+    /// A file with a certificate authority for PostgreSQL, in addition to the system's.
     pub certificate_authority: Option<PathBuf>,
     /// Receives a line of text at each step of an upgrade.
     pub notice: fn(&str),
-    /// The URL to listen for changes on, where the store itself is behind a pooler.
+    /// The URL to listen for changes on, if the store itself is behind a pooler.
     pub listen_url: Option<String>,
 }
 
@@ -86,7 +87,7 @@ impl Default for Options {
     }
 }
 
-/// An open store. Cloning is cheap; the last clone to go closes it after what waits has run.
+/// An open store. Cloning is cheap; dropping the last clone closes it after the waiting calls have run.
 #[derive(Clone)]
 pub struct Store {
     engine: Arc<Engine>,
@@ -100,7 +101,7 @@ enum Engine {
 }
 
 impl Store {
-    /// Opens a store without looking at its schema.
+    /// Opens a store without checking its schema.
     pub fn open_as_it_is(location: &Location, options: Options) -> Result<Store> {
         let signal = Arc::new(Signal::default());
         let engine = match location {
@@ -122,13 +123,13 @@ impl Store {
         }
     }
 
-    /// Whether every call travels to another process, so that two calls cost twice as much as one.
+    /// Whether every call is a round trip to another process, so that two calls cost twice as much as one.
     pub fn is_remote(&self) -> bool {
         matches!(*self.engine, Engine::Postgres(_))
     }
 
-    /// Runs `body` in a transaction and hands its result to `done`, on whatever thread it ran. What `body` wrote stays
-    /// when it returned `Ok`, and then `done` is called after the commit.
+    /// Runs `body` in a transaction and passes its result to `done`, on whatever thread it ran. The writes of `body` are
+    /// committed if it returned `Ok`, and then `done` is called after the commit.
     pub fn run<T, E, B, D>(&self, mode: Mode, body: B, done: D)
     where
         T: Send + 'static,
@@ -139,7 +140,7 @@ impl Store {
         self.run_unless(None, mode, body, done);
     }
 
-    /// Like [`Store::run`], as long as somebody waits for it.
+    /// Like [`Store::run`], unless it is cancelled before.
     pub fn run_unless<T, E, B, D>(&self, cancelled: Option<Cancel>, mode: Mode, body: B, done: D)
     where
         T: Send + 'static,
@@ -151,7 +152,7 @@ impl Store {
         self.submit(Box::new(task));
     }
 
-    /// Like [`Store::run`], and waits for the result. Not for asynchronous callers.
+    /// Like [`Store::run`], but waits for the result. Not for asynchronous callers.
     pub fn wait<T, E, B>(&self, mode: Mode, body: B) -> Result<T, E>
     where
         T: Send + 'static,
@@ -160,14 +161,14 @@ impl Store {
     {
         let (sender, receiver) = mpsc::sync_channel(1);
         self.run(mode, body, move |result| {
-            // A receiver that is gone has nobody to tell.
+            // If the receiver is dropped, nobody needs the result.
             let _ = sender.send(result);
         });
         receiver.recv().unwrap_or_else(|_| Err(Error::internal("the store dropped a call").into()))
     }
 
-    /// Calls `listener`, which must be quick, whenever something has probably changed: after a commit of this process,
-    /// and on PostgreSQL after one of any other. Another process that writes the same SQLite file is not heard.
+    /// Calls `listener`, which must be fast, whenever something may have changed: after a commit of this process,
+    /// and on PostgreSQL after one of any other. Writes of other processes to the same SQLite file are not signalled.
     pub fn on_change(&self, listener: impl Fn() + Send + Sync + 'static) -> Result<()> {
         self.signal.add(Box::new(listener));
         match &*self.engine {
@@ -184,21 +185,21 @@ impl Store {
         }
     }
 
-    /// Says that a look into the file has found damage.
+    /// Records that a check of the file has found damage.
     pub fn note_damage(&self) {
         if let Engine::Sqlite(engine) = &*self.engine {
             engine.damage().store(true, Ordering::Relaxed);
         }
     }
 
-    /// Says that the file was checked and is whole, perhaps because a backup was restored into it.
+    /// Records that the file was checked and is intact, perhaps because a backup was restored into it.
     pub fn note_mended(&self) {
         if let Engine::Sqlite(engine) = &*self.engine {
             engine.damage().store(false, Ordering::Relaxed);
         }
     }
 
-    /// How many calls wait for a thread, for the metrics.
+    /// The number of waiting calls, for the metrics.
     pub fn waiting(&self) -> usize {
         match &*self.engine {
             Engine::Sqlite(engine) => engine.waiting(),
@@ -206,7 +207,7 @@ impl Store {
         }
     }
 
-    /// How many threads with a connection there are, for the metrics.
+    /// The number of threads with a connection, for the metrics.
     pub fn connections(&self) -> usize {
         self.options.connections
     }
@@ -222,7 +223,7 @@ impl Store {
         &self.options
     }
 
-    /// Runs what PostgreSQL refuses in a transaction, on a connection of its own. SQLite has nothing of the kind.
+    /// Runs a statement that PostgreSQL rejects in a transaction, on a separate connection. Not needed for SQLite.
     pub(crate) fn run_outside_transaction(&self, sql: &str) -> Result<()> {
         match &*self.engine {
             Engine::Sqlite(_) => Err(Error::internal("SQLite runs everything in transactions")),

@@ -1,4 +1,4 @@
-//! Deletions. Whatever went with one names it, so that all of it can be brought back at once.
+//! Deletions. Everything that a deletion removes refers to it, so that all of it can be restored at once.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,7 +23,7 @@ pub struct Deletion {
 }
 
 impl Deletion {
-    /// Notes what it began with. It must be noted before anything names it.
+    /// Records the root. It must be recorded before anything refers to it.
     pub fn note(&self, tx: &mut Tx<'_>, project_id: &str, root_id: &str) -> Result<()> {
         let sql = "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
         tx.execute(sql, values![&self.id, project_id, root_id, &self.actor_id, self.at])?;
@@ -61,18 +61,18 @@ pub struct DeletedThing {
     pub purged_at: Option<Time>,
 }
 
-/// The place of a deletion: when it happened, in microseconds, and its id.
+/// The position of a deletion: its time in microseconds, and its id.
 pub type Place = (i64, String);
 
 /// How many reference ids are listed for each.
 const REFERENCES_MAX: i64 = 10;
 
-/// What is about a project and has not been restored. The root names the deletion as long as it is deleted by it.
+/// The deletions of a project that were not restored. The root refers to the deletion while it is deleted by it.
 const OPEN: &str = " from deletion d
     left join entity e on e.id = d.root_id and e.deletion_id = d.id
     left join comment c on c.id = d.root_id and c.deletion_id = d.id";
 
-/// A page of the deletions of a project after a place, the newest first.
+/// A page of the deletions of a project after a position, newest first.
 pub fn list(
     tx: &mut Tx<'_>,
     project_id: &str,
@@ -112,7 +112,7 @@ pub fn list(
     Ok(found.into_iter().map(|(_, deleted)| deleted).collect())
 }
 
-/// How many deletions there are on all pages.
+/// The number of deletions on all pages.
 pub fn count(tx: &mut Tx<'_>, project_id: &str) -> Result<Total> {
     let mut shape = Shape::new("select 1");
     shape.add(OPEN, &[]);

@@ -122,7 +122,7 @@ macro_rules! declare {
             pub purged_at: Option<Time>,
         }
 
-        /// The places of the fields among the columns of an entity.
+        /// The positions of the fields among the columns of an entity.
         fn read_fields(row: &Row<'_>, entity: &mut Entity) -> Result<()> {
             let mut index = FIXED_COLUMNS;
             $(
@@ -134,7 +134,7 @@ macro_rules! declare {
         }
 
         impl Entity {
-            /// An entity without anything but a kind.
+            /// An entity with only a kind.
             pub fn empty(kind: Kind) -> Entity {
                 let (none, start) = (String::new, Time::from_microseconds(0));
                 Entity {
@@ -179,7 +179,7 @@ impl Entity {
         self.epic_id.as_deref().or(self.user_story_id.as_deref())
     }
 
-    /// The text beside its title, for searches.
+    /// The text in addition to its title, for searches.
     pub(crate) fn body(&self) -> Cow<'_, str> {
         let mut body = Cow::Borrowed("");
         for field in FIELDS.iter().filter(|field| field.nature.is_text && field.name != "title") {
@@ -193,7 +193,7 @@ impl Entity {
         body
     }
 
-    /// What to call it in a sentence: its title, or the beginning of its text.
+    /// Its name in a sentence: its title, or the beginning of its text.
     pub fn label(&self) -> &str {
         self.title.as_deref().or(self.description.as_deref()).unwrap_or_default()
     }
@@ -204,7 +204,7 @@ macro_rules! select_entity {
     ($($rest:expr),+) => {
         select_entity!(and "", $($rest),+)
     };
-    // With more columns behind those of an entity.
+    // With more columns after those of an entity.
     (and $more:literal, $($rest:expr),+) => {
         concat!(
             "select e.project_id, p.key, e.id, e.kind, e.number, e.parent_id, parent.number, e.criterion_id,
@@ -234,7 +234,7 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// How many columns come before those of the fields.
+/// The number of columns before those of the fields.
 const FIXED_COLUMNS: usize = 23;
 /// How many columns of an entity that selects, before any others.
 pub(crate) const COLUMNS: usize = FIXED_COLUMNS + FIELDS.len();
@@ -274,7 +274,7 @@ pub fn of_ids(tx: &mut Tx<'_>, ids: &[&str]) -> Result<Vec<Entity>> {
 /// The entities of a kind with these numbers in a project, deleted or not.
 pub fn of_numbers(tx: &mut Tx<'_>, project_key: &str, kind: Kind, numbers: &[i64]) -> Result<Vec<Entity>> {
     let sql = if tx.is_postgres() {
-        // Without the limit PostgreSQL may look for each entity of the project in the list, when it takes the project for
+        // Without the limit PostgreSQL may scan the project's entities and compare each with the list, if it takes the project for
         // a small one.
         select_entity!(
             "where e.id in (select found.id from unnest(cast(string_to_array(?3, ',') as bigint[])) wanted (number)
@@ -295,7 +295,7 @@ pub fn of_numbers(tx: &mut Tx<'_>, project_key: &str, kind: Kind, numbers: &[i64
 /// The id and the name of a requirement type.
 pub type TypeName = (String, String);
 
-/// Like [`find`], and in the same journey the id and the name of the requirement type with this id or exactly this name.
+/// Like [`find`], and in the same round trip the id and the name of the requirement type with this id or exactly this name.
 pub fn find_with_type(
     tx: &mut Tx<'_>,
     reference: &Reference,
@@ -327,7 +327,7 @@ pub fn find_with_type(
     }
 }
 
-/// Adds an entity with the number and the version that it has; false when the number is taken.
+/// Adds an entity with its number and version; false if the number is taken.
 pub fn insert(tx: &mut Tx<'_>, entity: &Entity) -> Result<bool> {
     let is_written = insert_row(tx, entity)?.is_some();
     if is_written {
@@ -336,7 +336,7 @@ pub fn insert(tx: &mut Tx<'_>, entity: &Entity) -> Result<bool> {
     Ok(is_written)
 }
 
-/// Adds a new entity, with the initial status of its kind; false when its number is taken.
+/// Adds a new entity, with the initial status of its kind; false if its number is taken.
 pub fn insert_new(tx: &mut Tx<'_>, entity: &mut Entity) -> Result<bool> {
     let Some(status) = insert_row(tx, entity)? else { return Ok(false) };
     entity.status = status;
@@ -344,7 +344,7 @@ pub fn insert_new(tx: &mut Tx<'_>, entity: &mut Entity) -> Result<bool> {
     Ok(true)
 }
 
-/// Adds the row alone and returns its status, the initial one where none is given. None when the number is taken.
+/// Adds the row alone and returns its status, by default the initial one. None if the number is taken.
 fn insert_row(tx: &mut Tx<'_>, entity: &Entity) -> Result<Option<Option<String>>> {
     let mut shape = Shape::new(
         "insert into entity (project_id, id, kind, number, parent_id, parent_kind, criterion_id, type_id, creator_id,
@@ -384,7 +384,7 @@ fn insert_row(tx: &mut Tx<'_>, entity: &Entity) -> Result<Option<Option<String>>
     Ok(tx.shaped_rows(&shape, |row| row.get(0))?.pop())
 }
 
-/// Writes a changed entity, whose version is one more than the stored one; false when another change was faster.
+/// Stores a changed entity, whose version is one above the stored one; false if another change was faster.
 pub fn update(tx: &mut Tx<'_>, entity: &Entity) -> Result<bool> {
     let mut shape = Shape::new("");
     shape.add(
@@ -412,7 +412,7 @@ pub fn update(tx: &mut Tx<'_>, entity: &Entity) -> Result<bool> {
     Ok(is_written)
 }
 
-/// Links a steering document with an epic; false when it was already.
+/// Links a steering document with an epic; false if it was linked already.
 pub fn link_document(tx: &mut Tx<'_>, epic: &Entity, document_id: &str, now: Time) -> Result<bool> {
     let sql =
         "insert into steering_link (project_id, epic_id, epic_kind, document_id, document_kind, created_at)
@@ -427,7 +427,7 @@ pub fn is_linked(tx: &mut Tx<'_>, epic: &Entity, document_id: &str) -> Result<bo
     Ok(tx.row(sql, values![&epic.project_id, &epic.id, document_id], |row| row.get::<Time>(0))?.is_some())
 }
 
-/// Takes the link away; false when there was none.
+/// Removes the link; false if there was none.
 pub fn unlink_document(tx: &mut Tx<'_>, epic: &Entity, document_id: &str) -> Result<bool> {
     let sql = "delete from steering_link where project_id = ?1 and epic_id = ?2 and document_id = ?3";
     Ok(tx.execute(sql, values![&epic.project_id, &epic.id, document_id])? == 1)

@@ -1,4 +1,4 @@
-//! What can go wrong in the store, in words that do not depend on the engine.
+//! Errors of the store, independent of the engine.
 
 use std::fmt;
 
@@ -8,40 +8,40 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// A failure of the store. A program looks at `kind`, a person reads `message`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What a caller can decide upon.
+    /// The kind, for decisions of the caller.
     pub kind: ErrorKind,
-    /// What happened, for people; never holds values of a row.
+    /// The message, for people; never contains values of a row.
     pub message: String,
-    /// What the engine said, which may tell addresses, names and paths: for the log and for whoever runs the store.
+    /// The engine's message, which may contain addresses, names and paths: for the log and administrators.
     pub cause: Option<String>,
 }
 
 /// The kinds of failure that callers treat differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The database cannot be reached now; the same call may succeed later.
+    /// The database is unreachable now; a retry may succeed later.
     Unavailable,
-    /// The connection was lost while the transaction was being committed: it may or may not have happened.
+    /// The connection was lost during the commit: the outcome is unknown.
     Unknown,
-    /// Another transaction was faster; the store has retried as often as it does.
+    /// Another transaction was faster; the retries of the store are used up.
     Contention,
     /// A value that must be unique is taken.
     Taken,
-    /// Something else refers to this row, or the row that it refers to is not there.
+    /// Something else refers to this row, or the row that it refers to is missing.
     Referenced,
-    /// Another constraint of the schema refuses the row.
+    /// Another constraint of the schema rejects the row.
     Refused,
     /// The deadline of the request has passed.
     Timeout,
     /// The disk is full.
     Full,
-    /// The store cannot be written to.
+    /// The store is read-only.
     ReadOnly,
     /// The schema is newer than this program, or was changed by something else.
     Schema,
     /// The file is damaged.
     Damaged,
-    /// A mistake of ours.
+    /// An internal error.
     Internal,
 }
 
@@ -51,7 +51,7 @@ impl Error {
         Error { kind, message: message.into(), cause: None }
     }
 
-    /// The same error with what the engine said.
+    /// The same error with the engine's message.
     #[must_use]
     pub(crate) fn because(self, cause: impl fmt::Display) -> Error {
         Error { cause: Some(cause.to_string()), ..self }

@@ -1,11 +1,11 @@
-//! Answers to requests that carry a key, so that the same request sent twice happens once.
+//! Stored answers to requests with a key, so that a repeated request is executed once.
 
 use crate::db::Tx;
 use crate::error::Result;
 use crate::model::Time;
 use crate::values;
 
-/// An answer that was given.
+/// A stored answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered {
     /// The hash of the request.
@@ -18,7 +18,7 @@ pub struct Answered {
     pub projects: Vec<String>,
 }
 
-/// The answer that was given to this key.
+/// The answer stored for this key.
 pub fn find(tx: &mut Tx<'_>, user_id: &str, operation: &str, key: &str) -> Result<Option<Answered>> {
     let sql = "select body_hash, status, answer, projects from idempotency
                where user_id = ?1 and operation = ?2 and key = ?3";
@@ -28,7 +28,7 @@ pub fn find(tx: &mut Tx<'_>, user_id: &str, operation: &str, key: &str) -> Resul
     })
 }
 
-/// Takes a key before the work is done; false when it is taken.
+/// Claims a key before the work is done; false if it is taken.
 pub fn claim(
     tx: &mut Tx<'_>,
     user_id: &str,
@@ -42,7 +42,7 @@ pub fn claim(
     Ok(tx.execute(sql, values![user_id, operation, key, body_hash, now])? == 1)
 }
 
-/// Keeps the answer, and the ids of the projects that the request was about.
+/// Stores the answer, and the ids of the projects of the request.
 pub fn keep(
     tx: &mut Tx<'_>,
     user_id: &str,
@@ -57,7 +57,7 @@ pub fn keep(
     Ok(())
 }
 
-/// Puts another answer in the place of all that mention an id.
+/// Replaces all answers that mention an id.
 pub fn replace(tx: &mut Tx<'_>, mentioned_id: &str, answer: &str) -> Result<()> {
     let sql = "update idempotency set answer = ?2 where replace(answer, ?1, '') <> answer";
     tx.execute(sql, values![mentioned_id, answer])?;

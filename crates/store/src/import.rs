@@ -1,4 +1,4 @@
-//! Imports: how far each has come, and which revisions it has written.
+//! Imports: their progress, and the revisions that they have written.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -91,7 +91,7 @@ pub fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<Import>> {
     tx.row(select!("where i.id = ?1"), values![id], read)
 }
 
-/// The imports of a user or of everybody, into a project or into all, the newest first, and how many there are.
+/// The imports of a user or of everybody, into a project or into all, newest first, and their number.
 pub fn list(
     tx: &mut Tx<'_>,
     actor_id: Option<&str>,
@@ -126,7 +126,7 @@ pub fn list(
     Ok((found, total.unwrap_or_default()))
 }
 
-/// The import of a file into a project that a user has begun and not finished.
+/// The unfinished import of a file into a project by a user.
 pub fn unfinished(
     tx: &mut Tx<'_>,
     actor_id: &str,
@@ -161,22 +161,22 @@ pub fn insert(tx: &mut Tx<'_>, new: &Import) -> Result<()> {
     Ok(())
 }
 
-/// Notes that an unfinished import has come from one row to another; false when it stands elsewhere, because somebody else
-/// goes on with it or takes it back.
+/// Moves an unfinished import from one row to another; false if it is at another row, because somebody else
+/// has resumed or undone it.
 pub fn advance(tx: &mut Tx<'_>, id: &str, from: i64, to: i64, now: Time) -> Result<bool> {
     let sql = "update import set rows_done = ?3, updated_at = ?4
                where id = ?1 and rows_done = ?2 and state = 'unfinished'";
     Ok(tx.execute(sql, values![id, from, to, now])? == 1)
 }
 
-/// Notes that all rows are done; false as for [`advance`].
+/// Marks all rows as done; false as for [`advance`].
 pub fn finish(tx: &mut Tx<'_>, id: &str, from: i64, now: Time) -> Result<bool> {
     let sql = "update import set rows_done = rows_total, state = 'finished', updated_at = ?3
                where id = ?1 and rows_done = ?2 and state = 'unfinished'";
     Ok(tx.execute(sql, values![id, from, now])? == 1)
 }
 
-/// Notes how far an undo has come, from one place to another; false when it stands elsewhere.
+/// Moves an undo from one position to another; false if it is elsewhere.
 pub fn undo_to(
     tx: &mut Tx<'_>,
     before: &Import,
@@ -205,7 +205,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// Whether the import has made it: then every field is new, its id too.
+    /// Whether the import has created it: then every field is new, including its id.
     pub fn is_new(&self) -> bool {
         let changes: serde_json::Map<String, serde_json::Value> =
             serde_json::from_str(&self.changes).unwrap_or_default();
@@ -248,7 +248,7 @@ pub struct Outcome {
     pub is_changed_since: bool,
 }
 
-/// Hands on what an import has made or changed of these kinds, once each, without what is deleted by now.
+/// Calls `read` with everything that an import has created or changed of these kinds, once each, except what is deleted by now.
 pub fn each_outcome(tx: &mut Tx<'_>, id: &str, kinds: &[&str], mut each: impl FnMut(Outcome)) -> Result<()> {
     let sql = "select w.entity_kind, w.entity_id, w.first,
                       (select max(r.version) from revision r where r.entity_id = w.entity_id) - w.last
@@ -273,7 +273,7 @@ pub fn each_outcome(tx: &mut Tx<'_>, id: &str, kinds: &[&str], mut each: impl Fn
     })
 }
 
-/// Hands on the ids of everything that an import has written, without gathering them; some of them twice.
+/// Calls `read` with the ids of everything that an import has written, without collecting them; some of them twice.
 pub fn each_written_id(tx: &mut Tx<'_>, id: &str, mut each: impl FnMut(&str)) -> Result<()> {
     tx.each("select entity_id from revision where import_id = ?1", values![id], |row| {
         each(row.text(0)?);

@@ -1,4 +1,4 @@
-//! Who sees a project and what they are in it. The rule itself is the view `project_role`; everything here asks it.
+//! Visibility and roles in projects. The rule itself is the view `project_role`, which everything here queries.
 
 use std::collections::HashSet;
 
@@ -72,7 +72,7 @@ pub struct Member {
     pub updated_at: Time,
 }
 
-/// What a viewer is in a project; none where it is hidden from them, or does not exist.
+/// The role of a viewer in a project; none if it is hidden, or does not exist.
 pub fn role(tx: &mut Tx<'_>, viewer: &Viewer, project_id: &str) -> Result<Option<Role>> {
     let sql = concat!(
         "select role from project_role where project_id = ?1 and user_id = ?2 and ",
@@ -83,7 +83,7 @@ pub fn role(tx: &mut Tx<'_>, viewer: &Viewer, project_id: &str) -> Result<Option
     role.flatten().map(|role| read_role(&role)).transpose()
 }
 
-/// The most that a viewer is in any project that they see.
+/// The highest role of a viewer in any visible project.
 pub fn highest_role(tx: &mut Tx<'_>, viewer: &Viewer) -> Result<Option<Role>> {
     let sql = concat!(
         "select distinct seen.role from project_role seen where seen.user_id = ?1 and seen.role is not null and ",
@@ -94,13 +94,13 @@ pub fn highest_role(tx: &mut Tx<'_>, viewer: &Viewer) -> Result<Option<Role>> {
     Ok(roles.into_iter().max())
 }
 
-/// Whether some project is open to its members alone.
+/// Whether some project is restricted to its members.
 pub fn has_closed_projects(tx: &mut Tx<'_>) -> Result<bool> {
     let sql = "select 1 from project where access = 'members' limit 1";
     Ok(tx.row(sql, &[], |_| Ok(()))?.is_some())
 }
 
-/// The ids of the projects that a viewer sees, and of those that are hidden from them.
+/// The ids of the projects that a viewer can see, and of the hidden ones.
 pub(crate) fn visible_and_hidden(tx: &mut Tx<'_>, viewer: &Viewer) -> Result<(Vec<String>, Vec<String>)> {
     let sql = concat!(
         "select id, case when id in (",
@@ -116,7 +116,7 @@ pub(crate) fn visible_and_hidden(tx: &mut Tx<'_>, viewer: &Viewer) -> Result<(Ve
     Ok((visible, hidden))
 }
 
-/// The ids of the users who see a project; none where everybody does.
+/// The ids of the users who can see a project; none if everybody can.
 pub fn audience(tx: &mut Tx<'_>, project_id: &str) -> Result<Option<HashSet<String>>> {
     let sql = "select 1 from project where id = ?1 and access = 'members'";
     if tx.row(sql, values![project_id], |_| Ok(()))?.is_none() {
@@ -136,7 +136,7 @@ macro_rules! select {
     };
 }
 
-/// The members of a project, by name, and how many there are.
+/// The members of a project, by name, and their number.
 pub fn list(tx: &mut Tx<'_>, project_id: &str, limit: i64, offset: i64) -> Result<(Vec<Member>, i64)> {
     let sql = select!("where m.project_id = ?1 order by u.username_folded limit ?2 offset ?3");
     let members = tx.rows(sql, values![project_id, limit, offset], read)?;
@@ -159,7 +159,7 @@ pub fn insert(tx: &mut Tx<'_>, member: &Member) -> Result<()> {
     Ok(())
 }
 
-/// Writes a member's new role; false when another change was faster.
+/// Stores a member's new role; false if another change was faster.
 pub fn update(tx: &mut Tx<'_>, member: &Member) -> Result<bool> {
     let Member { project_id, user_id, role, version, updated_at, .. } = member;
     let sql = "update project_member set role = ?3, version = ?4, updated_at = ?5
@@ -167,7 +167,7 @@ pub fn update(tx: &mut Tx<'_>, member: &Member) -> Result<bool> {
     Ok(tx.execute(sql, values![project_id, user_id, role.name(), *version, *updated_at])? == 1)
 }
 
-/// Removes a member; false when there is none with this version.
+/// Removes a member; false if there is none with this version.
 pub fn delete(tx: &mut Tx<'_>, member: &Member) -> Result<bool> {
     let sql = "delete from project_member where project_id = ?1 and user_id = ?2 and version = ?3";
     Ok(tx.execute(sql, values![&member.project_id, &member.user_id, member.version])? == 1)

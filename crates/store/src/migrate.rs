@@ -1,5 +1,5 @@
-//! The schema and how it comes to be: migrations in one dialect, run in order at start, forward only, and checked by name
-//! and hash. Servers that start at once run each of them once, and servers of the version before go on working meanwhile.
+//! Schema migrations in one dialect, run in order at start, forward only, and verified by name
+//! and hash. Servers that start at once run each of them once, and servers of the previous version keep working.
 
 mod folding;
 mod script;
@@ -22,18 +22,18 @@ struct Step {
     backfills: &'static [Backfill],
 }
 
-/// Fills what a migration has added, in slices.
+/// Fills the additions of a migration, in slices.
 struct Backfill {
-    /// What it does, for people: `counted entities`.
+    /// Its name for people: `counted entities`.
     name: &'static str,
-    /// Does the slice that begins at a position, which is empty at first, in a transaction of its own that should take
-    /// no longer than a request. Servers of the version before may write at the same time.
+    /// Does the slice at a position, which is empty at first, in its own transaction that should take
+    /// no longer than a request. Servers of the previous version may write at the same time.
     slice: fn(&mut Tx<'_>, &str) -> Result<Slice>,
 }
 
-/// What a slice has done.
+/// The result of a slice.
 pub(crate) struct Slice {
-    /// Where the next one begins. None when there is no more to do.
+    /// The start of the next one. None at the end.
     pub(crate) next: Option<String>,
     /// How many rows it has filled.
     pub(crate) n_rows: u64,
@@ -47,7 +47,7 @@ const STEPS: &[Step] = &[
     step("0005_search_text", include_str!("../migrations/0005_search_text.sql")),
     step("0006_search_speed", include_str!("../migrations/0006_search_speed.sql")),
     Step {
-        // Names are folded since then, where before they were only in lower case.
+        // Since then names are folded; before, they were only lower-cased.
         backfills: &[Backfill { name: "folded names", slice: user::fold_again }],
         ..step("0007_tokens", include_str!("../migrations/0007_tokens.sql"))
     },
@@ -91,37 +91,37 @@ const fn step(name: &'static str, sql: &'static str) -> Step {
     Step { name, sql, backfills: &[] }
 }
 
-/// A migration and whether the store has it.
+/// A migration and its state in the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Migration {
     /// Its name.
     pub name: String,
-    /// Whether it has run, will run, or does not fit.
+    /// Its state.
     pub state: State,
 }
 
-/// How a migration of the program and the store's record of it compare.
+/// The state of a migration of the program in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It has run.
+    /// It was run.
     Applied,
     /// It runs at the next start.
     Pending,
-    /// It has run with another text than this program knows.
+    /// It was run with another text than this program's.
     Altered,
     /// A newer program has run it.
     Unknown,
 }
 
 impl Store {
-    /// What the store's schema lacks, or has that this program does not know.
+    /// The differences between the store's schema and this program's.
     pub fn migrations(&self) -> Result<Vec<Migration>> {
         self.wait(Mode::Snapshot, |tx| compare(tx, STEPS))
     }
 }
 
-/// Brings the schema up to date.
+/// Migrates the schema.
 pub(crate) fn run(store: &Store, location: &Location, now: Time) -> Result<()> {
     run_steps(store, location, STEPS, now)
 }
@@ -155,7 +155,7 @@ fn check(migrations: &[Migration]) -> Result<()> {
     Ok(())
 }
 
-/// Checks the migrations of a backup by name and hash, and says whether it has all of them.
+/// Verifies the migrations of a backup by name and hash, and returns whether it has all of them.
 pub(crate) fn check_backup(applied: Vec<(String, String)>) -> Result<bool> {
     let migrations = judge(applied, STEPS);
     let find = |state| migrations.iter().find(|migration| migration.state == state);

@@ -14,7 +14,7 @@ pub struct SignInLink {
     pub user: String,
     /// Whether whoever follows it may set a new password.
     pub sets_password: bool,
-    /// When it stops working.
+    /// When it expires.
     pub expires_at: Time,
 }
 

@@ -31,7 +31,7 @@ pub struct Token {
     /// The names of the repositories that it pushes to; absent where its scope is not `evidence`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repositories: Option<Vec<String>>,
-    /// When it stops working.
+    /// When it expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Time>,
     /// When it was last used, to the minute.

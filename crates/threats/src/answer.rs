@@ -1,4 +1,4 @@
-//! What a query answers: short for an agent with a budget of tokens, long for a person.
+//! The answer to a query: short for an agent with a token budget, long for a person.
 
 use serde::Serialize;
 use unicode_segmentation::UnicodeSegmentation;
@@ -6,27 +6,27 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::pattern::{AttackStep, CodeExample, Impact, List, Mitigation, Pattern};
 use crate::search::{self, Hit};
 
-/// How many patterns an agent gets.
+/// The default number of patterns for an agent.
 pub const AGENT_PATTERNS_MAX: usize = 3;
-/// How many patterns a person gets on the command line.
+/// The default number of patterns for a person on the command line.
 pub const HUMAN_PATTERNS_MAX: usize = 10;
-/// How many patterns an answer over MCP has, for an agent or a person.
+/// The number of patterns in an answer over MCP, for an agent or a person.
 pub const MCP_PATTERNS_MAX: usize = 3;
-/// How many tokens the whole agent answer may have, as compact JSON.
+/// The maximal number of tokens of the whole agent answer, as compact JSON.
 pub const AGENT_TOKENS_MAX: usize = 500;
 
-/// What an answer may hold, and which code it looks for.
+/// The limits of an answer, and the requested code.
 #[derive(Clone, Copy, Debug)]
 pub struct Room<'a> {
-    /// How many patterns.
+    /// The maximal number of patterns.
     pub patterns_max: usize,
-    /// How many tokens, or as many as it takes. Without a budget nothing is counted.
+    /// The maximal number of tokens. Without it nothing is counted.
     pub tokens_max: Option<usize>,
-    /// The language the code must be in; otherwise that of its pattern.
+    /// The required language of the code; default: the pattern's.
     pub language: Option<&'a str>,
-    /// The framework the code should be for, if there is a choice.
+    /// The preferred framework of the code.
     pub framework: Option<&'a str>,
-    /// What the answer says besides its patterns; see [`crate::Found`].
+    /// A note in addition to the patterns; see [`crate::Found`].
     pub note: Option<&'a str>,
 }
 
@@ -53,12 +53,12 @@ impl Room<'_> {
 pub struct Answer {
     /// How many patterns fit the query.
     pub pattern_count: usize,
-    /// How many of them are here.
+    /// How many of them are in the answer.
     pub patterns_included: usize,
-    /// The tokens of this whole answer as compact JSON, estimated: rarely less than there are.
+    /// The tokens of this whole answer as compact JSON, estimated: rarely too low.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_count: Option<usize>,
-    /// Whether something was left out or cut for want of room.
+    /// Whether something was left out or cut because of the budget.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub token_limit_reached: bool,
     /// The patterns in short, best first.
@@ -70,7 +70,7 @@ pub struct Answer {
     /// Code to start from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_pattern: Option<CodePattern>,
-    /// What the library covers, if nothing fits or that is unsure, and whether patterns are for another stack.
+    /// What the library covers, if nothing fits or the result is unsure, and whether patterns are for another stack.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -82,13 +82,13 @@ pub struct Summary {
     pub id: String,
     /// Its severity.
     pub severity: String,
-    /// What goes wrong.
+    /// The threat.
     pub threat: String,
-    /// What to verify.
+    /// The check.
     pub check: String,
-    /// What to write.
+    /// The fix.
     pub fix: String,
-    /// Such as `Python/Flask`, if that is not what was asked for.
+    /// Such as `Python/Flask`, if that is not what was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub written_for: Option<String>,
 }
@@ -115,11 +115,11 @@ pub struct Detail {
     pub severity: String,
     /// How likely it is.
     pub likelihood: String,
-    /// What goes wrong.
+    /// The threat.
     pub threat: String,
-    /// What to verify.
+    /// The check.
     pub check: String,
-    /// What to write.
+    /// The fix.
     pub fix: String,
     /// The threat in prose.
     pub description: String,
@@ -128,7 +128,7 @@ pub struct Detail {
     pub attack_scenario: Option<Scenario>,
     /// How it is prevented.
     pub mitigations: Vec<Measure>,
-    /// The ids of neighbouring patterns.
+    /// The ids of related patterns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub related_patterns: Vec<String>,
     /// CWE ids.
@@ -137,7 +137,7 @@ pub struct Detail {
     /// OWASP ids.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub owasp_references: Vec<String>,
-    /// Such as `Python/Flask`, if that is not what was asked for.
+    /// Such as `Python/Flask`, if that is not what was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub written_for: Option<String>,
 }
@@ -147,7 +147,7 @@ pub struct Detail {
 pub struct Scenario {
     /// The story.
     pub narrative: String,
-    /// What must hold.
+    /// The text of the criterion.
     pub preconditions: List<String>,
     /// The story step by step.
     pub steps: List<AttackStep>,
@@ -155,7 +155,7 @@ pub struct Scenario {
     pub impact: Impact,
 }
 
-/// A mitigation whose name is there even when it is empty.
+/// A mitigation, whose name is present even if it is empty.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measure {
     /// Its id.
@@ -176,7 +176,7 @@ pub struct Measure {
     pub code_examples: Vec<CodeExample>,
 }
 
-/// Builds the short answer: patterns in their order while they fit, then code if it still fits.
+/// Builds the short answer: patterns in order while they fit, then code if it still fits.
 pub fn agent(hits: &[Hit<'_>], room: &Room<'_>) -> Answer {
     let note = room.note.map(str::to_owned);
     let mut answer = Answer { pattern_count: hits.len(), note, ..Answer::default() };
@@ -225,8 +225,8 @@ pub fn human(hits: &[Hit<'_>], room: &Room<'_>) -> Answer {
     }
 }
 
-/// Builds the long answer within a budget: patterns in their order while they fit, the first one shortened if it does not
-/// fit alone. The note says which budget the whole answer takes.
+/// Builds the long answer within a budget: patterns in order while they fit, the first one shortened if it does not
+/// fit alone. The note says which budget the whole answer needs.
 pub fn human_within(hits: &[Hit<'_>], room: &Room<'_>, n_tokens_max: usize) -> Answer {
     let mut answer = human(hits, room);
     let count =
@@ -252,7 +252,7 @@ pub fn human_within(hits: &[Hit<'_>], room: &Room<'_>, n_tokens_max: usize) -> A
 }
 
 impl Detail {
-    /// Leaves out what matters least. Tells whether there was something to leave out.
+    /// Leaves out the least important part. Returns whether there was one.
     fn shorten(&mut self) -> bool {
         let code = self.mitigations.iter_mut().rev().find_map(|measure| measure.code_examples.pop());
         if code.is_some() || self.attack_scenario.take().is_some() || self.mitigations.pop().is_some() {
@@ -262,7 +262,7 @@ impl Detail {
     }
 }
 
-/// Counts an answer, writes the count into it, and tells whether it is within the budget.
+/// Counts an answer, stores the count in it, and returns whether it is within the budget.
 fn fits(answer: &mut Answer, tokens_max: Option<usize>) -> bool {
     answer.patterns_included = answer.patterns.len();
     let Some(tokens_max) = tokens_max else {
@@ -321,7 +321,7 @@ fn cut(whole: &Summary, n_graphemes_max: usize) -> Summary {
     }
 }
 
-/// Lists the secure code of a pattern in the language asked for: effective mitigations and the framework asked for first.
+/// Lists the secure code of a pattern in the requested language: effective mitigations and the requested framework first.
 fn examples<'a>(pattern: &'a Pattern, room: &Room<'_>) -> Vec<&'a CodeExample> {
     let language = room.language.unwrap_or(&pattern.language);
     let framework = room.framework.filter(|framework| !framework.eq_ignore_ascii_case("any"));

@@ -1,4 +1,4 @@
-//! Says what a library covers, so that nobody takes its silence for safety.
+//! Describes what a library covers, so that its silence is not taken for safety.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ pub fn describe(patterns: &[Pattern]) -> String {
     }
 }
 
-/// Returns what a pattern was written for, such as `Python/Flask`, unless it is for anything.
+/// Returns the stack of a pattern, such as `Python/Flask`, unless it is for any.
 pub fn stack(pattern: &Pattern) -> Option<String> {
     let names = [&pattern.language, &pattern.framework].map(|name| name.trim());
     let names = names.into_iter().filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case("any"));

@@ -1,4 +1,4 @@
-//! Patterns as documents of weighted fields, and what each of their terms counts; see [`crate::rank`].
+//! Patterns as documents of weighted fields, and the weights of their terms; see [`crate::rank`].
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -11,17 +11,17 @@ use crate::terms;
 use crate::text;
 use crate::vocabulary::Vocabulary;
 
-/// How soon more occurrences of a term stop to matter: BM25's k1.
+/// How fast repeated occurrences of a term lose weight: BM25's k1.
 const SATURATION: f32 = 2.5;
-/// How much a long field is held against its terms: BM25's b.
+/// How much the length of a field reduces the weight of its terms: BM25's b.
 const LENGTH_PENALTY: f32 = 0.65;
-/// What the texts of a pattern without examples count, because they have to speak alone.
+/// The weight of the texts of a pattern without examples.
 const ALONE_FACTOR: f32 = 3.0;
 
 /// How often each term occurs in a text, in the order of the terms.
 pub type Counts<'a> = Cow<'a, [(u32, u8)]>;
 
-/// A pattern, or what no pattern is about.
+/// A pattern, or the document of texts that no pattern covers.
 pub type FieldTerms<'a> = Vec<(Field, Counts<'a>)>;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -41,7 +41,7 @@ impl TermKind {
         }
     }
 
-    /// What a term of the kind counts.
+    /// The weight of a term of the kind.
     pub fn factor(self) -> f32 {
         match self {
             TermKind::Word => 1.0,
@@ -52,10 +52,10 @@ impl TermKind {
     }
 }
 
-/// What each text of a document means.
+/// The meaning of each text of a document.
 pub type Meanings = Vec<Cow<'static, Meaning>>;
 
-/// Reads the patterns' own texts, in the order of [`field::texts`]; those that came with the program are read already.
+/// Reads the patterns' own texts, in the order of [`field::texts`]; those of built-in patterns are preprocessed.
 pub fn own_texts(patterns: &[Pattern], terms: &mut Vocabulary) -> Vec<(FieldTerms<'static>, Meanings)> {
     let prepared: HashMap<&str, &OwnText> = examples::TEXTS.iter().map(|own| (own.text, own)).collect();
     let mut documents = Vec::with_capacity(patterns.len() + 1);
@@ -74,7 +74,7 @@ pub fn own_texts(patterns: &[Pattern], terms: &mut Vocabulary) -> Vec<(FieldTerm
     documents
 }
 
-/// A trigger counts as a whole: the words of `task queue` do not name it one by one.
+/// A trigger counts as a whole: the single words of `task queue` do not match it.
 pub fn keep_whole_triggers(documents: &mut [FieldTerms<'_>], kinds: &[TermKind]) {
     let is_pair = |(term, _): &(u32, u8)| kinds[*term as usize] == TermKind::Pair;
     for (_, counts) in documents.iter_mut().flatten().filter(|(field, _)| *field == Field::Keywords) {
@@ -84,8 +84,8 @@ pub fn keep_whole_triggers(documents: &mut [FieldTerms<'_>], kinds: &[TermKind])
     }
 }
 
-/// Returns how long each field is on average. Examples are averaged over all subjects, not only those that the
-/// patterns at hand have: few patterns, or none with examples, do not make "no pattern is about this" any longer.
+/// Returns the average length of each field. Examples are averaged over all subjects, not only those of the
+/// loaded patterns: otherwise few patterns, or none with examples, would lengthen the document of unrelated texts.
 pub fn length_means(documents: &[FieldTerms<'_>]) -> [f32; Field::ALL.len()] {
     let mut sums = [0.0_f32; Field::ALL.len()];
     for (field, counts) in documents.iter().flatten() {
@@ -105,7 +105,7 @@ pub fn length_means(documents: &[FieldTerms<'_>]) -> [f32; Field::ALL.len()] {
     })
 }
 
-/// Scores each term for each document, and sorts that by term.
+/// Scores each term for each document, sorted by term.
 pub fn postings(
     documents: &[FieldTerms<'_>],
     length_means: &[f32; Field::ALL.len()],
@@ -136,7 +136,7 @@ pub fn postings(
     (starts, scores)
 }
 
-/// Scores each term of a document. The frequencies are room to count in: zero before and after.
+/// Scores each term of a document. The frequencies are a scratch buffer: zero before and after.
 pub fn weigh(
     document: &FieldTerms<'_>,
     factor: f32,
@@ -169,7 +169,7 @@ pub fn weigh(
     touched.into_iter().map(score).collect()
 }
 
-/// What a term adds to a score: the more often it occurs, the less each occurrence does.
+/// The contribution of a term to a score: it grows more slowly with each occurrence.
 pub fn saturated(rarity: f32, frequency: f32) -> f32 {
     rarity * frequency / (SATURATION + frequency)
 }

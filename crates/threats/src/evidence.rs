@@ -1,4 +1,4 @@
-//! Collects what in a context speaks for each pattern.
+//! Collects the evidence in a context for each pattern.
 
 use crate::path;
 use crate::pattern::Pattern;
@@ -9,67 +9,67 @@ use crate::spelling::Spelling;
 use crate::terms::{self, Term};
 use crate::text::{self, Word, Words};
 
-/// What a file adds when its glob is one pattern's alone.
+/// The weight of a file that matches the glob of a single pattern.
 const FILE_BONUS: f32 = 1.0;
-/// How like an example a context must be to say so.
+/// The similarity to an example above which it is a reason.
 const LIKE_MIN: f32 = 0.3;
-/// How many words are named as reasons.
+/// How many words are listed as reasons.
 const WORDS_MAX: usize = 4;
 
-/// A longer run of foreign words names its topic with so many.
+/// The maximal number of words by which a longer run of foreign words is quoted.
 const TOPIC_WORDS_MAX: usize = 4;
 
-/// What speaks for the patterns in one context.
+/// The evidence for patterns in one context.
 #[derive(Debug)]
 pub struct Evidence<'a> {
     /// For each pattern.
     pub weights: Vec<Weight>,
-    /// What the words say that name no pattern: the strongest tone among them.
+    /// The tone of the words that name no pattern: the strongest one.
     pub rest: Tone,
-    /// What the context is about if no pattern is: the longest run of foreign words.
+    /// The topic of the context if no pattern covers it: the longest run of foreign words.
     pub topic: Option<&'a str>,
     context: &'a str,
     comparison: Comparison,
     clues: Vec<(usize, Clue<'a>)>,
 }
 
-/// How much speaks for one pattern.
+/// The evidence for one pattern.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Weight {
-    /// The sum of it all.
+    /// The total score.
     pub score: f32,
-    /// What counts against it: the score of "no pattern is about this".
+    /// The score of the unrelated texts.
     pub unrelated: f32,
-    /// What the context names of it.
+    /// How the context names the pattern.
     pub named: Named,
     /// Whether the context names a file of its kind.
     pub file: bool,
-    /// Whether it has words in common with the context. Meaning alone is too vague, and gives no reason that could be shown.
+    /// Whether it has words in common with the context. Similarity in meaning alone is too vague, and gives no reason to show.
     pub shares_words: bool,
 }
 
 impl Weight {
-    /// Returns by how much the pattern beats "no pattern is about this".
+    /// Returns by how much the pattern beats the unrelated texts.
     pub fn margin(&self) -> f32 {
         self.score - self.unrelated
     }
 }
 
-/// How surely a context names a pattern.
+/// How certainly a context names a pattern.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Named {
     /// Not at all.
     #[default]
     No,
-    /// By a word that may mean something else here, as it does in what no pattern is about.
+    /// By a word that may have another meaning, because unrelated texts use it, too.
     EverydayWord,
     /// By a word, or an identifier.
     Word,
-    /// By a keyword of several words, or one that is spelled like no word: `_method`.
+    /// By a keyword of several words, or one that cannot be an ordinary word: `_method`.
     Phrase,
 }
 
-/// A reason in short: most patterns with clues are not answered, and their reasons never spelled out.
+/// A compact reason: most patterns with clues are not in the answer, and their reasons are never formatted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Clue<'a> {
     Keyword(usize),
@@ -97,14 +97,14 @@ impl Index {
         Index { ranking: Ranking::new(patterns), keywords, spelling }
     }
 
-    /// Collects what a context says for each of the patterns, which must be those this was made from.
+    /// Collects the evidence of a context for each of the patterns, which must be those this was made from.
     pub fn collect<'a>(&self, patterns: &[Pattern], context: &'a str) -> Evidence<'a> {
         let mut words = text::words(context);
         for word in words.words.iter_mut().filter(|word| !self.ranking.knows(&word.stem)) {
             self.spelling.correct(&mut word.stem);
         }
         let named = self.named(patterns, context, &words);
-        // A word inside a keyword says what the keyword says: `role change` is not about any role.
+        // A word inside a keyword counts as the keyword: `role change` is not about any role.
         let is_inside = |term: &Term| {
             named.iter().any(|found| {
                 let phrase = &words.words[found.first..found.end];
@@ -131,7 +131,7 @@ impl Index {
         };
         let mut places: Vec<(usize, usize, usize)> = Vec::new();
         for FoundPhrase { value: (pattern, keyword), first, end } in named {
-            // `webhook` and `webhooks` in one place are one keyword.
+            // `webhook` and `webhooks` at one place are one keyword.
             let again = places.contains(&(pattern, first, end));
             places.push((pattern, first, end));
             if again || evidence.clues.contains(&(pattern, Clue::Keyword(keyword))) {
@@ -155,7 +155,7 @@ impl Index {
         evidence
     }
 
-    /// Finds the longest run of words that no pattern is about, the first of them if there are several.
+    /// Finds the longest run of words that no pattern covers, the first one if there are several.
     fn topic<'a>(&self, context: &'a str, words: &Words) -> Option<&'a str> {
         let is_foreign = |word: &&Word| self.ranking.tone(&word.stem) == Tone::Foreign;
         let mut longest: &[Word] = &[];
@@ -172,7 +172,7 @@ impl Index {
     /// Finds the keywords that a context names, as whole words.
     fn named(&self, patterns: &[Pattern], context: &str, words: &Words) -> Vec<FoundPhrase<(usize, usize)>> {
         let mut named = longest(self.keywords.find(words));
-        // `_method` is named by itself, not by any method.
+        // `_method` is matched exactly, not by any method.
         named.retain(|FoundPhrase { value: (pattern, keyword), first, end }| {
             let text = &patterns[*pattern].triggers.keywords[*keyword];
             let is_plain = words.words[*first..*end].iter().all(|word| text::is_stop_word(&word.stem));
@@ -181,7 +181,7 @@ impl Index {
         named
     }
 
-    /// Says why a pattern fits.
+    /// Formats a reason.
     pub fn reasons(&self, evidence: &Evidence<'_>, index: usize, pattern: &Pattern) -> Vec<Reason> {
         let clues = evidence.clues.iter().filter(|(pattern, _)| *pattern == index);
         let mut reasons: Vec<Reason> = clues
@@ -203,7 +203,7 @@ impl Index {
         reasons
     }
 
-    /// Lists what a context and a pattern have in common: the keywords that the context names, and the stems of words.
+    /// Lists what a context and a pattern have in common: the named keywords, and the stems of words.
     pub fn signs(&self, evidence: &Evidence<'_>, index: usize, pattern: &Pattern) -> Signs {
         let mut signs = Signs::default();
         for (_, clue) in evidence.clues.iter().filter(|(pattern, _)| *pattern == index) {
@@ -213,7 +213,7 @@ impl Index {
             });
         }
         signs.n_telling = signs.all.len();
-        // Which words are neighbours changes with every edit.
+        // Which words are adjacent changes with every edit.
         let parts = self.parts(evidence, index).into_iter();
         for (number, stem) in parts.filter_map(|part| self.ranking.stem(part)).enumerate() {
             signs.add(stem.to_owned());
@@ -224,7 +224,7 @@ impl Index {
         signs
     }
 
-    /// Lists the parts of a context that say something for a pattern, those that say most first.
+    /// Lists the parts of a context that match a pattern, the most significant first.
     fn parts<'a>(&self, evidence: &'a Evidence<'_>, index: usize) -> Vec<&'a Part> {
         let share = |part: &'a Part| (self.ranking.share(part, index), part);
         let mut parts: Vec<(f32, &Part)> = evidence.comparison.parts.iter().map(share).collect();
@@ -233,12 +233,12 @@ impl Index {
         parts.into_iter().map(|(_, part)| part).collect()
     }
 
-    /// Lists the words of a context that say most for a pattern, in their order.
+    /// Lists the most significant words of a context for a pattern, in order.
     fn words(&self, evidence: &Evidence<'_>, index: usize) -> Vec<String> {
         let mut parts = self.parts(evidence, index);
         parts.truncate(WORDS_MAX);
         parts.sort_by_key(|part| (part.start, part.end));
-        // Words that are next to each other, or in each other, are one expression.
+        // Adjacent or overlapping words are one expression.
         let mut spans: Vec<(usize, usize)> = Vec::new();
         for &Part { start, end, .. } in parts {
             match spans.last_mut() {
@@ -268,7 +268,7 @@ fn files(patterns: &[Pattern], evidence: &mut Evidence<'_>) {
     }
 }
 
-/// Leaves out what stands inside a longer phrase: `role change` does not name `role`.
+/// Removes matches inside a longer phrase: `role change` does not name `role`.
 fn longest(found: Vec<FoundPhrase<(usize, usize)>>) -> Vec<FoundPhrase<(usize, usize)>> {
     let inside = |inner: &FoundPhrase<_>, outer: &FoundPhrase<_>| {
         outer.first <= inner.first

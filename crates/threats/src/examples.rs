@@ -1,38 +1,38 @@
-//! How people ask for what patterns are about, and for what none is about; cut into terms when this was built.
+//! Example queries for the subjects of patterns, and for subjects of none; split into terms at build time.
 
 use crate::field::Field;
 use crate::meaning::Meaning;
 
-/// A text that somebody might ask with.
+/// An example query.
 #[derive(Debug)]
 pub struct Example {
-    /// As it stands.
+    /// The original text.
     pub text: &'static str,
-    /// What it is about, as keywords of patterns have it. Nothing: no pattern.
+    /// Its subject, as a keyword of patterns; empty if no pattern covers it.
     pub subjects: &'static [&'static str],
     /// Indexes into [`TERMS`], in order, and how often each occurs.
     pub terms: &'static [(u32, u8)],
-    /// Whether it is a mere expression, which says less than a sentence.
+    /// Whether it is only an expression, which has less weight than a sentence.
     pub is_expression: bool,
-    /// What it means, if it is a sentence.
+    /// Its meaning, if it is a sentence.
     pub meaning: Option<&'static Meaning>,
 }
 
 impl Example {
-    /// The field of patterns that it belongs to.
+    /// The field of a pattern to which it belongs.
     pub fn field(&self) -> Field {
         if self.is_expression { Field::Expressions } else { Field::Examples }
     }
 }
 
-/// A text of a pattern that comes with the program, read when this was built.
+/// A text of a built-in pattern, preprocessed at build time.
 #[derive(Debug)]
 pub struct OwnText {
-    /// As it stands.
+    /// The original text.
     pub text: &'static str,
     /// Its terms, as those of an example.
     pub terms: &'static [(u32, u8)],
-    /// What it means.
+    /// Its meaning.
     pub meaning: Meaning,
 }
 

@@ -1,15 +1,15 @@
-//! The fields of a pattern that are searched, and what each is worth.
+//! The searched fields of a pattern, and their weights.
 
 use crate::pattern::Pattern;
 
-/// A field. Stories, mitigations and code are none: they mention everything.
+/// A field. Stories, mitigations and code are not searched, because they mention everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     /// The title.
     Name,
     /// The triggers, each as a whole.
     Keywords,
-    /// What somebody does who meets the threat.
+    /// The actions that lead to the threat.
     Actions,
     /// The three sentences for agents.
     Summary,
@@ -25,9 +25,9 @@ pub enum Field {
     Subcategory,
     /// Acceptance criteria.
     Criteria,
-    /// Sentences with which people ask for what the keywords say.
+    /// Example sentences for the keywords.
     Examples,
-    /// Other expressions for what the keywords say.
+    /// Other expressions for the keywords.
     Expressions,
 }
 
@@ -48,12 +48,12 @@ impl Field {
         Field::Expressions,
     ];
 
-    /// Tells whether its texts are not the pattern's own.
+    /// Returns whether its texts are not the pattern's own.
     pub fn is_learned(self) -> bool {
         matches!(self, Field::Examples | Field::Expressions)
     }
 
-    /// What an occurrence in it is worth.
+    /// The weight of an occurrence.
     pub fn weight(self) -> f32 {
         match self {
             Field::Actions => 3.0,

@@ -1,7 +1,7 @@
-//! Threat patterns: load them, find those that fit what somebody is about to build, and say so briefly.
+//! Threat patterns: load them, find those that fit a planned change, and answer briefly.
 //!
-//! Nothing here touches files, the environment or the terminal: the caller hands in `(name, text)` pairs
-//! and prints what comes back.
+//! This crate does no I/O: the caller passes `(name, text)` pairs
+//! and prints the results.
 
 pub mod answer;
 pub mod library;

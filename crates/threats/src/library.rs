@@ -1,4 +1,4 @@
-//! A set of patterns: loaded once, then asked.
+//! A set of patterns: loaded once, then queried.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,21 +11,21 @@ use crate::pattern::Pattern;
 use crate::search::{self, FoundPatterns, Hit, Query};
 use crate::validate;
 
-/// The packs that are used when nobody asks for others.
+/// The default packs.
 pub const PACKS_DEFAULT: &[&str] = &["authorization"];
-/// How many ids are suggested in place of an unknown one.
+/// How many ids are suggested for an unknown one.
 const SUGGESTIONS_MAX: usize = 3;
 
-/// The patterns that come with the program: `(pack/file, JSON)` in path order.
+/// The built-in patterns: `(pack/file, JSON)` in path order.
 static BUILTIN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/patterns.rs"));
 
 /// A set of patterns in the order of their ids.
 #[derive(Debug)]
 pub struct Library {
     patterns: Vec<Pattern>,
-    /// Where each pattern comes from, by its id; built-in ones are not here.
+    /// The file of each pattern, by id; built-in ones have none.
     origins: HashMap<String, Origin>,
-    /// Made when it is first needed: not every command searches.
+    /// Created on first use, because not every command searches.
     index: OnceLock<Index>,
 }
 
@@ -38,7 +38,7 @@ struct Origin {
 }
 
 impl Library {
-    /// Loads `(name, text)` pairs in the order of their names. What cannot be used becomes a problem; the rest loads.
+    /// Loads `(name, text)` pairs in the order of their names. Unusable files become problems; the rest is loaded.
     pub fn load<N, T>(sources: impl IntoIterator<Item = (N, T)>) -> (Library, Vec<PatternProblem>)
     where
         N: Into<String>,
@@ -71,7 +71,7 @@ impl Library {
         (Library::of(patterns, origins), problems)
     }
 
-    /// Adds packs that come with the program. Where a pattern of a file has the same id, the file's is kept.
+    /// Adds built-in packs. If a pattern of a file has the same id, the file's is used.
     pub fn with_packs(self, packs: &[&str]) -> Result<(Library, Vec<PatternProblem>), UnknownPack> {
         let added = Library::builtin(packs)?;
         let Library { mut patterns, origins, .. } = self;
@@ -88,7 +88,7 @@ impl Library {
         Ok((Library::of(patterns, origins), problems))
     }
 
-    /// Leaves out the patterns that fail validation, and reports each with its file and line.
+    /// Removes the patterns that fail validation, and reports each with its file and line.
     pub fn without_invalid(self) -> (Library, Vec<PatternProblem>) {
         let mut problems = Vec::new();
         let mut invalid: Vec<String> = Vec::new();
@@ -119,7 +119,7 @@ impl Library {
         (Library::of(patterns, origins), problems)
     }
 
-    /// Loads packs that come with the program; `all` stands for every one of them.
+    /// Loads built-in packs; `all` means every one.
     pub fn builtin(packs: &[&str]) -> Result<Library, UnknownPack> {
         let known = self::packs();
         if let Some(unknown) = packs.iter().find(|pack| **pack != "all" && !known.contains(pack)) {
@@ -137,7 +137,7 @@ impl Library {
         Library { patterns, origins, index: OnceLock::new() }
     }
 
-    /// Prepares the search, which otherwise the first query does.
+    /// Prepares the search, which the first query does otherwise.
     pub fn prepare(&self) -> &Self {
         self.index();
         self
@@ -163,7 +163,7 @@ impl Library {
         self.ask(query).hits
     }
 
-    /// Does the same, and says what the library covers if nothing fits or that is unsure.
+    /// The same, with what the library covers if nothing fits or the result is unsure.
     pub fn ask(&self, query: &Query<'_>) -> FoundPatterns<'_> {
         search::search(&self.patterns, self.index(), query)
     }
@@ -202,7 +202,7 @@ impl Library {
         frameworks
     }
 
-    /// Lists the ids most like the one given, best first.
+    /// Lists the ids nearest to the given one, best first.
     pub fn nearest(&self, id: &str) -> Vec<String> {
         let ids = self.patterns.iter().map(|pattern| pattern.id.as_str());
         nearest::several(id, ids, SUGGESTIONS_MAX).into_iter().map(str::to_owned).collect()
@@ -219,9 +219,9 @@ pub fn packs() -> Vec<&'static str> {
 /// No pattern has this id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownPattern {
-    /// What was asked for.
+    /// The requested id.
     pub id: String,
-    /// Ids like it, best first.
+    /// Similar ids, best first.
     pub nearest: Vec<String>,
 }
 
@@ -240,9 +240,9 @@ impl std::error::Error for UnknownPattern {}
 /// No pack has this name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownPack {
-    /// What was asked for.
+    /// The requested name.
     pub name: String,
-    /// What there is.
+    /// The existing packs.
     pub known: Vec<&'static str>,
 }
 

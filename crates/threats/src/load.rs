@@ -1,6 +1,6 @@
-//! Turns the text of one pattern file into a [`Pattern`], or into a [`PatternProblem`] that says where and why not.
+//! Parses one pattern file into a [`Pattern`], or into a [`PatternProblem`] with place and cause.
 //!
-//! Files come from anybody, so size, nesting and aliases are bounded before they cost anything.
+//! Files are untrusted, so size, nesting and aliases are limited before they are parsed.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::pattern::Pattern;
 
-/// The largest file that is looked at. The longest known pattern has 30 kB.
+/// The largest accepted file. The longest known pattern has 30 kB.
 pub const FILE_SIZE_MAX_BYTES: usize = 1 << 20;
 const DEPTH_MAX: usize = 32;
 const NODES_MAX: usize = 20_000;
@@ -29,7 +29,7 @@ pub fn parse(file: &str, text: &str) -> Result<Pattern, PatternProblem> {
     if text.trim().is_empty() {
         return Err(problem(None, None, "expected the key `threat_pattern`, found an empty file".into()));
     }
-    // A NUL ends the document for the YAML scanner: what follows would be lost without a word.
+    // A NUL ends the document for the YAML scanner: the rest would be lost silently.
     if let Some(offset) = text.find('\0') {
         let (line, column) = position(text, offset);
         return Err(problem(Some(line), Some(column), "expected text, found a NUL character".into()));
@@ -52,11 +52,11 @@ pub fn parse(file: &str, text: &str) -> Result<Pattern, PatternProblem> {
 /// Why a file, or a part of it, could not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternProblem {
-    /// The name under which the file was handed in.
+    /// The name of the file, as passed in.
     pub file: String,
-    /// The line, from 1, where it is known.
+    /// The line, from 1, if known.
     pub line: Option<u64>,
-    /// The column, from 1, where it is known.
+    /// The column, from 1, if known.
     pub column: Option<u64>,
     /// The cause.
     pub message: String,
@@ -96,8 +96,8 @@ fn options() -> serde_saphyr::Options {
     }
 }
 
-/// The parser's message in words that a writer of patterns knows, and without the position, which a problem carries
-/// by itself.
+/// The parser's message in terms that authors of patterns know, and without the position, which a problem has
+/// itself.
 fn cause(error: &serde_saphyr::Error, place: Option<Place<'_>>) -> String {
     let message = error.to_string();
     let message = message.lines().next().unwrap_or_default();
@@ -141,7 +141,7 @@ fn cause(error: &serde_saphyr::Error, place: Option<Place<'_>>) -> String {
     }
 }
 
-/// A place in a file, to say what is there.
+/// A place in a file, for messages.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     /// The key before it on its line.

@@ -1,19 +1,19 @@
-//! How alike texts are in meaning, whatever words they use: the cosine of sums of word vectors.
+//! The semantic similarity of texts: the cosine of sums of word vectors.
 //!
 //! BM25F sees nothing in common between `remove a person` and `delete a user`. Vectors of words do, and need no examples, so
 //! patterns of any author gain from them. They were distilled from a sentence-embedding model; see `vectors/README.md`.
 
 use std::sync::LazyLock;
 
-/// How many numbers a vector has.
+/// The dimensions of a vector.
 pub const N_DIMENSIONS: usize = 64;
 
-/// What a text means, with a length of about [`LENGTH`]; all zeros if no word of it is known.
+/// The meaning of a text, with a length of about [`LENGTH`]; all zeros if none of its words is known.
 pub type Meaning = [i8; N_DIMENSIONS];
 
 /// The length of each meaning. Steps of 1/127 are fine enough for a cosine.
 const LENGTH: f32 = 127.0;
-/// How many texts of a pattern speak for it: one may be near by chance.
+/// How many texts of a pattern count, because a single one may be similar by chance.
 const N_NEAREST: usize = 5;
 
 /// The stems that have vectors, sorted, a line each, and the vectors in the same order.
@@ -22,10 +22,10 @@ static VECTORS: &[u8] = include_bytes!("../vectors/vectors.bin");
 
 static LINES: LazyLock<Vec<&str>> = LazyLock::new(|| STEMS.lines().collect());
 
-/// Returns what a text means that has these stems. Stems without a vector say nothing.
+/// Returns the meaning of a text with these stems. Stems without a vector are ignored.
 pub fn of<'a>(stems: impl Iterator<Item = &'a str>) -> Meaning {
     let mut rows: Vec<usize> = stems.filter_map(|stem| LINES.binary_search(&stem).ok()).collect();
-    // Said again is not said more.
+    // Repetition adds nothing.
     rows.sort_unstable();
     rows.dedup();
     let mut sum = [0.0_f32; N_DIMENSIONS];
@@ -37,7 +37,7 @@ pub fn of<'a>(stems: impl Iterator<Item = &'a str>) -> Meaning {
     sum.map(|component| (component * LENGTH / length).round() as i8)
 }
 
-/// Returns how near a context is to the nearest of some texts, from -1 to 1; 0 if there are none.
+/// Returns the similarity of a context to the nearest of some texts, from -1 to 1; 0 if there are none.
 pub fn nearness<'a>(context: &Meaning, texts: impl Iterator<Item = &'a Meaning>) -> f32 {
     let mut nearest: Vec<i32> = texts.map(|text| product(context, text)).collect();
     nearest.sort_unstable_by(|first, second| second.cmp(first));
@@ -45,11 +45,11 @@ pub fn nearness<'a>(context: &Meaning, texts: impl Iterator<Item = &'a Meaning>)
     nearest.iter().sum::<i32>() as f32 / (LENGTH * LENGTH * nearest.len().max(1) as f32)
 }
 
-/// Returns the scalar product, which is the cosine but for the lengths.
+/// Returns the scalar product, which is the cosine times both lengths.
 fn product(first: &Meaning, second: &Meaning) -> i32 {
     let mut sum = 0;
     let mut index = 0;
-    // Thousands of texts are compared, by tests without optimization too, where iterators take six times as long.
+    // Thousands of texts are compared, also in unoptimized tests, where iterators take six times as long.
     while index < N_DIMENSIONS {
         sum += i32::from(first[index]) * i32::from(second[index]);
         index += 1;

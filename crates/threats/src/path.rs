@@ -1,6 +1,6 @@
 //! File paths in a context, and the globs they match.
 
-/// More paths than this are not looked at.
+/// Further paths are ignored.
 const PATHS_MAX: usize = 16;
 
 /// Finds words that are file paths: `app/tasks/export.py`, `workers/`; not routes such as `/users/7`.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::text::{self, Word, Words};
 
-/// Phrases, each with something it stands for.
+/// Phrases, each with a value.
 #[derive(Debug)]
 pub struct Phrases<T> {
     by_first: HashMap<String, Vec<(Vec<String>, T)>>,
@@ -13,7 +13,7 @@ pub struct Phrases<T> {
 /// A phrase that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundPhrase<T> {
-    /// What it stands for.
+    /// Its value.
     pub value: T,
     /// The index of its first word.
     pub first: usize,
@@ -31,14 +31,14 @@ impl<T: Copy> Phrases<T> {
     pub fn add(&mut self, phrase: &str, value: T) {
         let words = text::words(phrase).words;
         if let [first, second] = words.as_slice() {
-            // People write one word where others write two: multitenant, webhook, autocomplete.
+            // Some write one word where others write two: multitenant, webhook, autocomplete.
             let joined = [&phrase[first.start..first.end], &phrase[second.start..second.end]].concat();
             self.add_stems(text::words(&joined.to_lowercase()).words, value);
         }
         self.add_stems(words, value);
     }
 
-    /// Finds phrases in the order of their first words. Determiners may stand in between.
+    /// Finds phrases in the order of their first words. Determiners may be between the words.
     pub fn find(&self, words: &Words) -> Vec<FoundPhrase<T>> {
         let mut found = Vec::new();
         for first in 0..words.words.len() {
@@ -67,7 +67,7 @@ impl<T: Copy> Phrases<T> {
     }
 }
 
-/// Tells whether a word may stand inside a phrase without changing it: `delete their account`.
+/// Returns whether a word may occur inside a phrase without changing it: `delete their account`.
 fn is_determiner(stem: &str) -> bool {
     matches!(
         stem,

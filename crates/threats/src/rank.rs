@@ -1,9 +1,9 @@
-//! How well each pattern answers a context, and how well "no pattern is about this" does: by BM25F, and by meaning.
+//! Scores each pattern for a context, and the document of unrelated texts: by BM25F, and by meaning.
 //!
 //! A pattern is a document of weighted fields: its own texts, and the examples and expressions for its subject (see
-//! [`crate::subjects`]). A term's frequency in it is the sum over the fields, each by its weight and against the length that is usual for the
-//! field. The more often the less it adds, and a term that few texts have counts more. One more document gathers
-//! what no pattern is about. To that comes how near the texts of a document are to the context in meaning (see [`crate::meaning`]).
+//! [`crate::subjects`]). A term's frequency in it is the sum over the fields, weighted and normalized by the average length of the
+//! field. Its contribution grows more slowly with each occurrence, and rare terms count more. An additional document has
+//! texts that no pattern covers. The similarity in meaning between context and texts is added (see [`crate::meaning`]).
 
 use std::borrow::Cow;
 
@@ -18,18 +18,18 @@ use crate::terms::Term;
 use crate::text;
 use crate::vocabulary::Vocabulary;
 
-/// What a word counts that nobody ever asked with. It makes a context less like any other.
+/// The rarity of a word that no example has. It makes a context less similar to any other.
 const UNKNOWN_FACTOR: f32 = 2.5;
-/// A word is an everyday one if what no pattern is about says it this much as the pattern does.
+/// A word is an everyday word if the unrelated texts have it this much as often as the pattern.
 const EVERYDAY_PART_MIN: f32 = 0.25;
-/// What the words of "no pattern is about this" count against a pattern without examples: they are from examples.
+/// The weight of unrelated texts against a pattern without examples, because their words are from examples.
 const ALONE_UNRELATED_PART: f32 = 0.35;
-/// What a nearness of 1 adds to a score.
+/// The contribution of a similarity of 1 to a score.
 const MEANING_WEIGHT: f32 = 3.0;
-/// Words that examples of so many subjects have say nothing about which.
+/// Words in the examples of this many subjects do not distinguish subjects.
 const NEUTRAL_SUBJECTS_MIN: u8 = 12;
 
-/// Every term of every document, weighed.
+/// The weights of all terms in all documents.
 #[derive(Debug)]
 pub struct Ranking {
     terms: Vocabulary,
@@ -41,14 +41,14 @@ pub struct Ranking {
     scores: Vec<(u32, f32)>,
     /// For each pattern the sentences among its examples, with the rarity of all terms of each.
     examples: Vec<Vec<(&'static Example, f32)>>,
-    /// For each document what its texts and then its examples mean.
+    /// For each document the meanings of its texts and then of its examples.
     meanings: Vec<Meanings>,
 }
 
-/// How well a context is answered.
+/// The scores for a context.
 #[derive(Debug)]
 pub struct Comparison {
-    /// Known terms of the context that count, in its order.
+    /// Known terms of the context that count, in order.
     pub parts: Vec<Part>,
     /// For each term of examples its rarity, if the context has it.
     by_term: Vec<f32>,
@@ -56,9 +56,9 @@ pub struct Comparison {
     rarity: f32,
     /// For each pattern its score.
     pub scores: Vec<f32>,
-    /// For each pattern the part of it that BM25F gives: 0 if it has no word in common with the context.
+    /// For each pattern the BM25F part of it: 0 without a common word.
     pub by_words: Vec<f32>,
-    /// The score of what no pattern is about: by words, and by meaning.
+    /// The score of the unrelated texts: by words, and by meaning.
     unrelated: f32,
     unrelated_by_meaning: f32,
 }
@@ -76,11 +76,11 @@ pub struct Part {
 /// What a word says about the subject of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tone {
-    /// Nothing: any request may have it.
+    /// Nothing: it may occur in any request.
     Neutral,
-    /// That some patterns are meant.
+    /// It suggests some patterns.
     Telling,
-    /// That something else is meant.
+    /// It suggests something else.
     Foreign,
 }
 
@@ -127,18 +127,18 @@ impl Ranking {
         Ranking { terms, rarity, rarity_unknown, starts, scores, examples, meanings }
     }
 
-    /// Returns what "no pattern is about this" counts against a pattern.
+    /// Returns the score of the unrelated texts against a pattern.
     pub fn unrelated(&self, comparison: &Comparison, pattern: usize) -> f32 {
         let part = if self.examples[pattern].is_empty() { ALONE_UNRELATED_PART } else { 1.0 };
         part * comparison.unrelated + comparison.unrelated_by_meaning
     }
 
-    /// Tells whether a text of a pattern, or an example, has a stem.
+    /// Returns whether a text of a pattern, or an example, has a stem.
     pub fn knows(&self, stem: &str) -> bool {
         self.terms.get(stem).is_some()
     }
 
-    /// Tells whether a stem may mean something else than a pattern, as it does in what no pattern is about.
+    /// Returns whether a stem may have another meaning, because unrelated texts use it, too.
     pub fn is_everyday(&self, stem: &str, pattern: usize) -> bool {
         let Some(term) = self.terms.get(stem) else { return false };
         let unrelated = self.score(term, self.examples.len());
@@ -167,7 +167,7 @@ impl Ranking {
         let mut by_term = vec![0.0; examples::TERMS.len()];
         let mut unknown: Vec<&str> = Vec::new();
         let (mut rarity, mut rarity_counted) = (0.0_f32, 0.0_f32);
-        // Said again is not said more: a long context repeats whatever words it needs.
+        // Repetition adds nothing: a long context repeats its words.
         for term in terms {
             let key = term.key.as_str();
             let Some(number) = self.terms.get(key) else {
@@ -197,7 +197,7 @@ impl Ranking {
                 scores[*document as usize] += score;
             }
         }
-        // The order stays as it is, but contexts of different lengths can be held against one threshold.
+        // This keeps the order, but makes contexts of different lengths comparable with one threshold.
         let length = rarity_counted.max(1.0).sqrt();
         scores.iter_mut().for_each(|score| *score /= length);
         let unrelated = scores.pop().unwrap_or_default();
@@ -207,7 +207,7 @@ impl Ranking {
         let near =
             |texts: &Meanings| MEANING_WEIGHT * meaning::nearness(&meaning, texts.iter().map(|text| &**text));
         let by_meaning: Vec<f32> = self.meanings.iter().map(near).collect();
-        // What is near to every document says nothing about which.
+        // Similarity to every document does not distinguish any.
         let least = by_meaning.iter().copied().fold(f32::INFINITY, f32::min);
         scores.iter_mut().zip(&by_meaning).for_each(|(score, near)| *score += near - least);
         let unrelated_by_meaning = by_meaning[scores.len()] - least;
@@ -224,7 +224,7 @@ impl Ranking {
         self.score(part.term, pattern)
     }
 
-    /// Finds the example of a pattern that has most in common with a context, and how much, from 0 to 1.
+    /// Finds the example of a pattern most similar to a context, and its similarity, from 0 to 1.
     pub fn nearest(&self, comparison: &Comparison, pattern: usize) -> Option<(&'static str, f32)> {
         let mut nearest: Option<(&str, f32)> = None;
         for (example, rarity) in &self.examples[pattern] {
@@ -247,7 +247,7 @@ impl Ranking {
     }
 }
 
-/// BM25's inverse document frequency; every text is a document here.
+/// BM25's inverse document frequency, with every text as a document.
 fn rarity(n_texts: f32, n_texts_with: f32) -> f32 {
     (1.0 + (n_texts - n_texts_with + 0.5) / (n_texts_with + 0.5)).ln()
 }

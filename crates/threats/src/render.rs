@@ -1,4 +1,4 @@
-//! Text for people. A plain theme gives what the original prints, byte for byte; a coloured one is for terminals.
+//! Text for people. The plain theme gives the original program's output, byte for byte; the coloured one is for terminals.
 
 use std::fmt::{self, Write as _};
 
@@ -11,7 +11,7 @@ use crate::search::Hit;
 use crate::validate::{Finding, Severity};
 use crate::wrap::wrap;
 
-/// How things look.
+/// The appearance.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Theme {
     heading: Style,
@@ -21,11 +21,11 @@ pub struct Theme {
     bad: Style,
     warning: Style,
     coloured: bool,
-    /// Prose is broken at this width; without one it stays as it was written.
+    /// Prose is wrapped at this width; without one it stays as written.
     width: Option<usize>,
 }
 
-/// Lines longer than this are hard to read, however wide the terminal is.
+/// Longer lines are hard to read, however wide the terminal is.
 const WIDTH_MAX: usize = 100;
 
 impl Theme {
@@ -59,7 +59,7 @@ impl Theme {
         }
     }
 
-    /// For a terminal of that width: prose is broken to fit, and empty answers say what they mean.
+    /// For a terminal of that width: prose is wrapped, and empty answers are explained.
     pub fn with_width(mut self, width: usize) -> Theme {
         self.width = Some(width.clamp(20, WIDTH_MAX));
         self
@@ -90,7 +90,7 @@ impl Theme {
     }
 }
 
-/// What else is shown besides what the original shows.
+/// What is shown in addition to the original output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extras {
     /// The code of the first mitigation.
@@ -99,7 +99,7 @@ pub struct Extras {
     pub whole: bool,
 }
 
-/// Lists patterns, one a line.
+/// Lists patterns, one per line.
 pub fn list(patterns: &[Pattern], theme: &Theme) -> String {
     if patterns.is_empty() {
         return "No patterns found\n".to_owned();
@@ -170,7 +170,7 @@ pub fn pattern(pattern: &Pattern, extras: Extras, theme: &Theme) -> String {
     text
 }
 
-/// Shows the answer to a query. Hits say why each pattern is there, if that is wanted.
+/// Shows the answer to a query, with the reasons for each pattern if requested.
 pub fn query(answer: &Answer, why: Option<&[Hit<'_>]>, theme: &Theme) -> String {
     if answer.pattern_count == 0 && theme.width.is_some() {
         let note = answer.note.as_deref().map(|note| format!("Note: {note}\n")).unwrap_or_default();
@@ -205,8 +205,8 @@ pub fn query(answer: &Answer, why: Option<&[Hit<'_>]>, theme: &Theme) -> String 
     text
 }
 
-/// Shows what checking found, and which files could not be checked at all. Patterns without findings appear when it
-/// is verbose.
+/// Shows the findings of the validation, and the files that could not be read. Patterns without findings appear in
+/// verbose output.
 pub fn validation(
     checked: &[(&Pattern, Vec<Finding>)],
     problems: &[PatternProblem],

@@ -1,9 +1,9 @@
-//! Ranks the patterns that fit what somebody is about to build, says why, and stays silent when none does.
+//! Ranks the patterns that fit a planned change, with reasons, and returns none if none fits.
 //!
-//! Patterns come by their score (see [`crate::rank`]), and first if the context names one of their keywords as
-//! whole words. A single word does so only if no other word says anything, or if the scores agree; an everyday word
-//! (`import`, `search`) needs more of that. What no pattern is about has a score too, and an answer must beat it: the more it
-//! stands out from the other patterns, the more. Ties go by severity, likelihood and id.
+//! Patterns are ranked by score (see [`crate::rank`]), and come first if the context has one of their keywords as
+//! whole words. A single word does so only if no other word is significant, or if the scores agree; an everyday word
+//! (`import`, `search`) needs more of that. Unrelated texts have a score, too, and a result must beat it: the more, the less it
+//! stands out from the other patterns. Ties are ordered by severity, likelihood and id.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -14,10 +14,10 @@ use crate::pattern::Pattern;
 use crate::rank::Tone;
 use crate::text;
 
-/// What is asked for.
+/// A query.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Query<'a> {
-    /// What somebody is about to build. Nothing but blanks: every pattern, worst first.
+    /// The planned change. Blank: every pattern, most severe first.
     pub context: &'a str,
     /// Only patterns for this language; if there are none, those that generalize.
     pub language: Option<&'a str>,
@@ -32,21 +32,21 @@ pub struct Query<'a> {
 pub struct Hit<'a> {
     /// The pattern.
     pub pattern: &'a Pattern,
-    /// How well it fits, up to some thousands; 0 if there was no context.
+    /// The score, up to some thousands; 0 without a context.
     pub score: i64,
     /// Why it fits, the strongest reason first.
     pub reasons: Vec<Reason>,
     /// What the context and the pattern have in common.
     pub signs: Signs,
-    /// Whether it is more often right than wrong: the context names a keyword of several words or a file, or it stands out.
+    /// Whether it is more often right than wrong: the context has a keyword of several words or a file, or the pattern stands out.
     pub is_sure: bool,
 }
 
-/// What a context and a pattern have in common: keywords, files and the stems of words, so that a later context can be held against
-/// this one. An example that is like the context is not a sign, because any word changes the likeness.
+/// What a context and a pattern have in common: keywords, files and the stems of words, for comparison with a later
+/// context. A similar example is not a sign, because any word changes the similarity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signs {
-    /// All of them, each once, the strongest first; [`SIGNS_MAX`] at most.
+    /// All of them, without duplicates, the most significant first; [`SIGNS_MAX`] at most.
     pub all: Vec<String>,
     /// How many of them the reasons name.
     pub n_telling: usize,
@@ -61,19 +61,19 @@ impl Signs {
     }
 }
 
-/// What a query finds.
+/// The result of a query.
 #[derive(Clone, Debug, Default)]
 pub struct FoundPatterns<'a> {
     /// The patterns that fit, best first.
     pub hits: Vec<Hit<'a>>,
-    /// What the library covers, if nothing fits or that is unsure, and whether the patterns are for another stack.
+    /// What the library covers, if nothing fits or the result is unsure, and whether the patterns are for another stack.
     pub note: Option<String>,
 }
 
 /// Why a pattern fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The context names this keyword of the pattern.
+    /// The context has this keyword of the pattern.
     Keyword(String),
     /// The context names a file that matches this glob of the pattern.
     File {
@@ -82,9 +82,9 @@ pub enum Reason {
         /// As in the pattern.
         glob: String,
     },
-    /// The context is like this example of what the pattern is about.
+    /// The context is similar to this example for the pattern.
     Like(String),
-    /// These words of the context are typical for the pattern.
+    /// These words of the context are typical of the pattern.
     Words(Vec<String>),
 }
 
@@ -100,13 +100,13 @@ impl fmt::Display for Reason {
     }
 }
 
-/// By how much a pattern must beat what no pattern is about if it is named by a phrase, and by a word of its own.
+/// By how much a pattern must beat the unrelated texts if it is named by a phrase, or by a single word.
 const PHRASE_MARGIN_MIN: f32 = 0.0;
 const WORD_MARGIN_MIN: f32 = -0.5;
 /// What a pattern must beat it by if it is not named, as a part of how far the best stands out from the usual score. A context
 /// from the field is a little like many patterns; any other is like one, by a word that it happens to have.
 const OUTSTANDING_PART: f32 = 0.45;
-/// With less than this more every second answer is wrong, so it is called unsure.
+/// Below this margin every second result is wrong, so it is marked as unsure.
 const SURE_MARGIN: f32 = 0.3;
 /// How near the best a pattern must be to be first for a word among others that say something.
 const NEAR_PART_MIN: f32 = 0.85;
@@ -114,11 +114,11 @@ const NEAR_PART_MIN: f32 = 0.85;
 const OTHERS_PART_MIN: f32 = 0.2;
 /// What they must have of the best score from the fourth on: most people are shown three.
 const LATER_PART_MIN: f32 = 0.6;
-/// So many answers are first ones, and their scores not usual ones, however few patterns there are.
+/// The number of top results that do not count for the usual score, even with few patterns.
 const N_FIRST: usize = 3;
-/// So many signs of a pattern are kept of a long context.
+/// The maximal number of signs per pattern.
 pub const SIGNS_MAX: usize = 200;
-/// A context longer than this is read up to here.
+/// The part of a longer context that is read.
 const CONTEXT_SIZE_MAX_BYTES: usize = 16 << 10;
 
 /// Ranks the patterns that fit; they must be those the index was made from.
@@ -202,7 +202,7 @@ pub fn search<'a>(patterns: &'a [Pattern], prepared: &Index, query: &Query<'_>) 
     FoundPatterns { hits, note: (!notes.is_empty()).then(|| notes.join("; ")) }
 }
 
-/// Returns what a pattern scores that has nothing to do with a context: words that everybody uses add up.
+/// Returns the score of an unrelated pattern: common words add up.
 fn usual(mut scores: Vec<f32>) -> f32 {
     scores.sort_by(|first, second| second.total_cmp(first));
     scores.get(N_FIRST.max(scores.len() / 2)).copied().unwrap_or_default()
@@ -212,7 +212,7 @@ fn order<'a>(pattern: &'a Pattern, weight: &Weight) -> (bool, Reverse<i64>, (usi
     (weight.named == Named::No, Reverse(points(weight.score)), ties(pattern))
 }
 
-/// Whole points: what differs only by rounding is a tie.
+/// Whole points, so that rounding differences are ties.
 fn points(score: f32) -> i64 {
     (score * 1_000.0).round() as i64
 }
@@ -252,7 +252,7 @@ impl<'a> PatternFilter<'a> {
             && category.is_none_or(|category| category.eq_ignore_ascii_case(&pattern.category))
     }
 
-    /// Says that some of the patterns were written for something else.
+    /// Notes that some of the patterns were written for another stack.
     fn remark(&self, hits: &[Hit<'_>]) -> Option<String> {
         let is_other =
             |hit: &Hit<'_>| written_for(hit.pattern, self.query.language, self.query.framework).is_some();
@@ -274,7 +274,7 @@ fn is_any(value: &str) -> bool {
     value.eq_ignore_ascii_case("any")
 }
 
-/// Returns what a pattern was written for, such as `Python/Flask`, if that is not what was asked for.
+/// Returns the stack of a pattern, such as `Python/Flask`, if it is not the requested one.
 pub fn written_for(pattern: &Pattern, language: Option<&str>, framework: Option<&str>) -> Option<String> {
     let differs = |wanted: Option<&str>, value: &str| {
         named(wanted).is_some_and(|wanted| !wanted.eq_ignore_ascii_case(value)) && !is_any(value)

@@ -1,11 +1,11 @@
-//! Repairs words that are one slip of the keyboard away from a word that matters.
+//! Corrects words that are one typing error away from a significant word.
 
 use std::collections::HashMap;
 
-/// Shorter words have too many neighbours.
+/// Shorter words have too many similar ones.
 const WORD_LENGTH_MIN: usize = 6;
 
-/// The words that matter, by their first letter.
+/// The significant words, by their first letter.
 #[derive(Debug)]
 pub struct Spelling {
     by_first: HashMap<char, Vec<String>>,
@@ -26,7 +26,7 @@ impl Spelling {
         Spelling { by_first }
     }
 
-    /// Replaces an unknown stem by the first known one that differs by one slip.
+    /// Replaces an unknown stem by the first known one that differs by one typing error.
     pub fn correct(&self, stem: &mut String) {
         let Some(known) = stem.chars().next().and_then(|first| self.by_first.get(&first)) else {
             return;

@@ -1,8 +1,8 @@
-//! Decides which examples a pattern learns from: those of the subjects that its own texts are about.
+//! Decides which examples a pattern uses: those of the subjects of its own texts.
 //!
-//! Going by the name of a keyword alone, 5 of the 12 public TMKB files got examples and the other 7 none. The five
-//! then outscored the seven on their own subjects, and "no pattern is about this" silenced the rest. Comparing texts
-//! links every file that is about a subject, whoever wrote it, and none that is not.
+//! By the names of keywords alone, 5 of the 12 public TMKB files got examples and the other 7 none. The five
+//! then outscored the seven on the subjects of the seven, and the unrelated texts silenced the rest. Comparing texts
+//! finds the examples for every file about a subject, whoever wrote it.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use crate::document;
 use crate::examples::{self, EXAMPLES, Example};
 use crate::pattern::Pattern;
 
-/// How like a subject the texts of a pattern must be, as a cosine. Pairs that belong together have 0.09 and more.
+/// The minimal similarity to a subject, as a cosine. Matching pairs have 0.09 and more.
 const LIKENESS_MIN: f32 = 0.085;
-/// What a term of an expression counts; one of a sentence counts 1.
+/// The weight of a term in an expression; one in a sentence has 1.
 const EXPRESSION_WEIGHT: f32 = 1.5;
 
-/// The subjects of the examples, and how much of each a term says.
+/// The subjects of the examples, with the weight of each term.
 #[derive(Debug)]
 pub struct Subjects {
     names: Vec<&'static str>,

@@ -1,7 +1,7 @@
-//! What a piece costs, in hundredths of a token.
+//! The cost of a piece, in hundredths of a token.
 //!
-//! The numbers are averages over the calibration set, rounded up. Characters that it lacks cost a token per byte, the most
-//! that is possible.
+//! The numbers are averages over the calibration set, rounded up. Characters outside of the set cost a token per byte, the
+//! maximum.
 
 use crate::followers::n_rare_pairs;
 use crate::pieces::Piece;
@@ -23,14 +23,14 @@ pub fn of(piece: Piece<'_>) -> usize {
 
 /// A word of up to this many letters is one token.
 const SHORT: usize = 5;
-/// What each letter beyond that costs, up to `LONG` letters.
+/// The cost of each letter beyond that, up to `LONG` letters.
 const LETTER: usize = 2;
 /// Hardly any English word is longer. Longer strings cost half a token per letter.
 const LONG: usize = 14;
 const LETTER_BEYOND_LONG: usize = 55;
-/// Two neighbouring letters that words rarely have mostly belong to two tokens.
+/// Two adjacent letters that rarely occur in words mostly belong to two tokens.
 const RARE_PAIR: usize = 85;
-/// Fewer tokens begin with a sign than with a blank, so that a word behind one costs more.
+/// Fewer tokens begin with a symbol than with a space, so a word after a symbol costs more.
 const LETTER_AFTER_SIGN: usize = 9;
 /// Each capital after the first, as in `MAX`.
 const CAPITAL: usize = 25;
@@ -50,7 +50,7 @@ fn word(before: Option<char>, letters: &str, is_escaped: bool, is_beside_digit: 
     if is_beside_digit {
         return UNIT.max(LETTER_BESIDE_DIGIT * n_letters);
     }
-    // Beyond `LONG`, every letter is charged as a rare one.
+    // Beyond `LONG`, every letter costs as much as a rare one.
     let n_rare_pairs = n_rare_pairs(&letters[..n_letters.min(LONG)]);
     let n_capitals = bytes.iter().filter(|byte| byte.is_ascii_uppercase()).count();
     let mut cost = UNIT + n_rare_pairs * RARE_PAIR;
@@ -63,7 +63,7 @@ fn word(before: Option<char>, letters: &str, is_escaped: bool, is_beside_digit: 
     cost.min(n_letters * UNIT + UNIT) + sign_before(before.filter(|before| !before.is_ascii()))
 }
 
-/// What a sign costs that belongs to the word behind it; a blank costs nothing.
+/// The cost of a symbol before a word; a space costs nothing.
 fn sign_before(before: Option<char>) -> usize {
     before.filter(|before| *before != ' ').map_or(0, character)
 }
@@ -76,13 +76,13 @@ fn foreign_word(before: Option<char>, letters: &str) -> usize {
     if n_cyrillic > 0 {
         let n_capitals = letters.chars().filter(|c| c.is_uppercase()).count();
         cost += cyrillic(before == Some(' '), n_cyrillic, n_capitals);
-        // One pair may be rare by chance: the table was made from few words.
+        // A single pair may be rare by chance, because the table was made from few words.
         cost += n_rare_pairs(letters).saturating_sub(1) * RARE_PAIR;
     }
     cost.max(UNIT) + sign_before(before)
 }
 
-/// A Russian word of up to three letters after a blank is one token. Without the blank it costs more.
+/// A Russian word of up to three letters after a space is one token. Without the space it costs more.
 fn cyrillic(is_after_blank: bool, n_letters: usize, n_capitals: usize) -> usize {
     let (n_free, letter) = if is_after_blank { (3, 20) } else { (1, 30) };
     UNIT + n_letters.saturating_sub(n_free) * letter + n_capitals.saturating_sub(1) * 60
@@ -107,7 +107,7 @@ fn letter_cost(letter: char) -> usize {
     }
 }
 
-/// A character that stands alone.
+/// A single character.
 fn character(c: char) -> usize {
     match c {
         '\0'..='\u{bf}' => UNIT,
@@ -128,12 +128,12 @@ fn number(digits: &str) -> usize {
     digits.chars().map(|digit| digit.len_utf8() * UNIT).sum()
 }
 
-/// What a run of no sign, one sign, two signs and so on costs.
+/// The cost of a run of no symbol, one symbol, two symbols and so on.
 const SIGNS: [usize; 6] = [0, 100, 102, 115, 155, 220];
 const FURTHER_SIGN: usize = 60;
-/// A sign that repeats the two before it, as in a line of dashes.
+/// A symbol that repeats the two before it, as in a line of dashes.
 const REPEATED: usize = 50;
-/// The same for signs that lines are drawn with.
+/// The same for symbols used to draw lines.
 const DRAWN: usize = 25;
 
 fn signs(signs: &str) -> usize {
@@ -157,7 +157,7 @@ fn signs(signs: &str) -> usize {
     }
 }
 
-/// A token has up to this many equal blanks or line ends.
+/// A token contains up to this many equal spaces or line ends.
 const BLANKS: usize = 16;
 
 fn blank(blank: &str) -> usize {

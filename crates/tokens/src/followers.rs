@@ -1,7 +1,7 @@
-//! Which letters follow which within words. Other pairs mostly belong to two tokens, so that they tell abbreviations, codes
+//! Which letters follow which within words. Other pairs mostly belong to two tokens, which distinguishes abbreviations, codes
 //! and random strings from words.
 
-/// Counts neighbouring letters that English and Russian words rarely have. Other scripts are skipped.
+/// Counts adjacent letters that rarely occur in English and Russian words. Other scripts are skipped.
 pub fn n_rare_pairs(letters: &str) -> usize {
     let mut n_rare = 0;
     let mut last = None;
@@ -29,7 +29,7 @@ enum Table {
     Russian,
 }
 
-/// The table that a letter is in, and its place in the alphabet.
+/// The table of a letter, and its place in the alphabet.
 fn place(letter: char) -> Option<(Table, usize)> {
     match letter {
         'a'..='z' => Some((Table::English, letter as usize - 'a' as usize)),

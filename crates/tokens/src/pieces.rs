@@ -1,8 +1,8 @@
-//! Cuts a text as `o200k_base` does before it looks into its vocabulary.
+//! Splits a text as `o200k_base` does before it uses its vocabulary.
 //!
 //! The original is a regular expression; the test below compares the two.
 
-/// A part of a text that no token crosses.
+/// A part of a text. No token crosses its ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Piece<'a> {
     /// Letters of one word, capitals first, and the single character before them.
@@ -11,16 +11,16 @@ pub enum Piece<'a> {
         before: Option<char>,
         /// The letters.
         letters: &'a str,
-        /// Whether a backslash stands directly before the letters, so that the first of them may belong to it.
+        /// Whether a backslash precedes the letters, so that the first of them may belong to it.
         is_escaped: bool,
-        /// Whether a digit stands directly before or behind, as in hexadecimal numbers.
+        /// Whether a digit precedes or follows, as in hexadecimal numbers.
         is_beside_digit: bool,
         /// Whether an ending such as `'s` follows.
         has_ending: bool,
     },
     /// Digits; a token has at most three.
     Number(&'a str),
-    /// Neither letters nor digits nor white space, but possibly one blank before them and line ends behind them.
+    /// Neither letters nor digits nor white space, with at most one space before them and any line ends after them.
     Signs(&'a str),
     /// White space.
     Blank(&'a str),
@@ -38,7 +38,7 @@ impl<'a> Pieces<'a> {
         Pieces { text, at: 0 }
     }
 
-    /// Cuts off letters: capitals, then small ones. Letters without case may be among either.
+    /// Takes letters: capitals, then lower case. Letters without case may be among either.
     fn word(&mut self, before: Option<char>) -> Piece<'a> {
         let start = self.at;
         let is_escaped = self.text[..start].ends_with('\\');
@@ -93,7 +93,7 @@ impl<'a> Iterator for Pieces<'a> {
         let blank = &rest[..span(rest, char::is_whitespace)];
         let length = match blank.rfind(is_line_end) {
             Some(at) => at + 1,
-            // The last blank belongs to what follows.
+            // The last space belongs to the next piece.
             None if blank.len() < rest.len() => blank.char_indices().last().map_or(0, |(at, _)| at),
             None => blank.len(),
         };
@@ -101,7 +101,7 @@ impl<'a> Iterator for Pieces<'a> {
     }
 }
 
-/// What English shortens words to, as in `it's`.
+/// English contractions, as in `it's`.
 const ENDINGS: [&str; 7] = ["'s", "'t", "'re", "'ve", "'m", "'ll", "'d"];
 
 fn starts_with(text: &str, ending: &str) -> bool {
@@ -150,7 +150,7 @@ mod tests {
         }
     }
 
-    /// The pieces as the tokenizer has them, with three digits at most.
+    /// The pieces of the tokenizer, with at most three digits.
     fn pieces(text: &str) -> Vec<&str> {
         let mut cut = Vec::new();
         let mut pieces = Pieces::new(text);

@@ -322,7 +322,7 @@ impl<'a> Scanner<'a> {
         };
         if let Some(before) = before {
             let key = key.unwrap_or("source");
-            let mut error = Diagnostic::error(Code::DuplicateKey, format!("`{key}` is there twice"))
+            let mut error = Diagnostic::error(Code::DuplicateKey, format!("duplicate key `{key}`"))
                 .at(self.place(value, "again here"))
                 .at(self.place(before, "first here"));
             if key == "source" {

@@ -1,17 +1,17 @@
-//! What a database is asked for: documents with some terms and without others, in its own words.
+//! The condition that a database evaluates: documents with some terms and without others, in its own syntax.
 
 /// A condition on the terms of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expression {
     /// The document has this term.
     Term(String),
-    /// The document has a term that begins like this.
+    /// The document has a term with this prefix.
     Prefix(String),
-    /// All of these hold. Never empty.
+    /// All of these match. Never empty.
     All(Vec<Expression>),
-    /// One of these holds. Never empty.
+    /// One of these matches. Never empty.
     Any(Vec<Expression>),
-    /// The first holds, and the second does not.
+    /// The first matches, and the second does not.
     Without(Box<Expression>, Box<Expression>),
 }
 

@@ -1,4 +1,4 @@
-//! Words as they are compared: without case and accents, and without endings.
+//! Normalizes words for comparison: without case, accents and endings.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 /// Longer words are cut, in texts and in queries alike.
 const WORD_CHARS_MAX: usize = 64;
 
-/// Returns the word in lower case without accents: letters and digits alone, with the vowel signs of scripts
-/// that write them as marks. Empty where nothing of it is left.
+/// Returns the word in lower case without accents: only letters and digits, and the vowel signs of scripts
+/// that write them as marks. Empty if nothing remains.
 pub(crate) fn fold(word: &str) -> String {
     if word.chars().all(is_simple) {
         return word.chars().take(WORD_CHARS_MAX).map(fold_simple).collect();
@@ -24,13 +24,13 @@ pub(crate) fn fold(word: &str) -> String {
             n_chars += 1;
         }
     };
-    // Composed first, so that it does not matter how a text spells й.
+    // Compose first, so that all encodings of й are equal.
     for c in word.nfkc() {
         match c {
             c if is_simple(c) => push(fold_simple(c)),
-            // Cyrillic letters with marks are letters of their own.
+            // Cyrillic letters with marks are separate letters.
             '\u{460}'..='\u{52f}' => fold_case(c, &mut push),
-            // In these ranges (Latin, Greek) a mark is an accent; elsewhere it may be half of the letter.
+            // In these ranges (Latin, Greek) a mark is an accent; elsewhere it may be essential to the letter.
             '\0'..'\u{590}' | '\u{1e00}'..='\u{1fff}' => {
                 decompose_canonical(c, |c| fold_case(c, &mut push));
             }
@@ -40,13 +40,13 @@ pub(crate) fn fold(word: &str) -> String {
     folded
 }
 
-/// Whether a word is short, and in small letters of English: then it is folded already, and has no parts.
+/// Whether a word is short and in lower-case English letters: then it is folded already, and has no parts.
 pub(crate) fn is_plain(word: &str) -> bool {
     word.len() <= WORD_CHARS_MAX && word.bytes().all(|b| b.is_ascii_lowercase())
 }
 
-/// Russian nouns whose "систему" and "систем" the stemmer takes for forms of an adjective like "синему", so that they would not
-/// be found by "система". Words that end like them are their compounds.
+/// Russian nouns whose forms "систему" and "систем" the stemmer mistakes for forms of an adjective like "синему", so that
+/// "система" would not find them. Other words with these endings are their compounds.
 const NOUNS_IN_EMA: [&str; 9] =
     ["систем", "проблем", "схем", "теорем", "эмблем", "лексем", "морфем", "фонем", "диадем"];
 
@@ -67,7 +67,7 @@ pub(crate) fn stem(folded: &str) -> Cow<'_, str> {
     if stem.is_empty() { Cow::Borrowed(folded) } else { stem }
 }
 
-/// Returns the first characters of a word that was put together, as long as a word may be.
+/// Returns the first characters of a composed word, up to the maximal length of a word.
 pub(crate) fn limit(mut word: String) -> String {
     if let Some((end, _)) = word.char_indices().nth(WORD_CHARS_MAX) {
         word.truncate(end);
@@ -85,14 +85,14 @@ fn fold_simple(c: char) -> char {
     }
 }
 
-/// Full case folding: there and back again, since ß has no capital but "SS" and Σ two small letters.
+/// Full case folding: upper and back to lower case, because ß has no capital but "SS" and Σ has two lower-case letters.
 pub(crate) fn fold_case(c: char, push: &mut impl FnMut(char)) {
     for upper in c.to_uppercase() {
         upper.to_lowercase().for_each(&mut *push);
     }
 }
 
-/// A mark that a reader may leave out: accents, Hebrew points, Arabic vowels, variation selectors.
+/// A mark that readers may omit: accents, Hebrew points, Arabic vowels, variation selectors.
 fn is_accent(c: char) -> bool {
     matches!(c,
         '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{591}'..='\u{5c7}' | '\u{610}'..='\u{61a}'
@@ -102,13 +102,13 @@ fn is_accent(c: char) -> bool {
         | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// Letters and digits of English and Russian, which most texts are made of: known without looking them up, and
+/// Letters and digits of English and Russian, of which most texts consist: recognised without a table, and
 /// folded one to one.
 pub(crate) fn is_simple(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '\u{400}'..='\u{45f}')
 }
 
-/// The small ones among them.
+/// The lower-case letters among them.
 pub(crate) fn is_simple_lowercase(c: char) -> bool {
     c.is_ascii_lowercase() || matches!(c, '\u{430}'..='\u{45f}')
 }
@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// Snippets leave words aside that begin otherwise.
+    /// Snippets skip words that start differently.
     #[test]
     fn a_stem_of_five_letters_begins_with_two_of_its_word() {
         const BEGINNINGS: [&str; 12] =

@@ -1,9 +1,9 @@
 //! The text side of search. Everything about language happens here: the databases only store and
-//! intersect the terms they are handed, so a query finds the same set on each of them.
+//! intersect terms, so a query finds the same documents in each of them.
 //!
 //! A document is a title and a body. [`terms`] turns it into the strings that are stored and, as
-//! [`Terms::postings`], indexed; [`Query`] is what a person typed, an [`Expression`] what the database is asked,
-//! [`score`] ranks what it found, [`snippet`] shows where it matched.
+//! [`Terms::postings`], indexed; [`Query`] is a parsed query, [`Expression`] the condition that the database evaluates,
+//! [`score`] ranks the results, [`snippet`] shows where they match.
 
 mod expression;
 mod fold;
@@ -21,5 +21,5 @@ pub use snippet::{Piece, cut, mark, snippet};
 pub use split::ReferenceId;
 pub use terms::{Terms, terms};
 
-/// Changes whenever the same text may give other terms than before: stored terms must then be made anew.
+/// Increases whenever the terms of a text change: stored terms must then be rebuilt.
 pub const VERSION: u32 = 3;

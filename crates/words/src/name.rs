@@ -1,16 +1,16 @@
-//! Names as people compare them: case does not count, nor how their words are joined.
+//! Compares names as people do: ignoring case and the separators between words.
 
 use crate::fold::fold_case;
 
-/// Returns a name as it must be unique: without case, and without blanks around it.
+/// Normalizes a name for uniqueness: without case and surrounding white space.
 pub fn fold(name: &str) -> String {
     let mut folded = String::with_capacity(name.len());
-    // Letter by letter: the lower case of a whole word depends on where a sigma stands.
+    // Letter by letter, because the lower case of a whole word depends on the position of a sigma.
     name.trim().chars().for_each(|c| fold_case(c, &mut |c| folded.push(c)));
     folded
 }
 
-/// Whether two names mean the same to a person, as `In Progress` and `in_progress` do.
+/// Whether two names are the same to a person, such as `In Progress` and `in_progress`.
 pub fn same(one: &str, other: &str) -> bool {
     let letters = |name: &str| fold(name).replace([' ', '_', '-'], "");
     letters(one) == letters(other)

@@ -1,9 +1,9 @@
-//! What a person types, understood: any text is a query, and none is a syntax error in a database.
+//! Parses search queries: any text is a query, and none is a syntax error in a database.
 //!
-//! All words must be found, in any form. `"quoted words"` must be neighbours, and a quote that is not closed
-//! runs to the end. `-word` and `-"some words"` must not be found. The last word may be incomplete, unless a
-//! blank or a quote follows it. A query of exclusions alone finds all other documents; one without any letter
-//! or digit finds nothing.
+//! All words must occur, in any form. `"quoted words"` must be adjacent, and an unclosed quote
+//! runs to the end. `-word` and `-"some words"` must not occur. The last word may be a prefix, unless a
+//! space or a quote follows it. A query with exclusions only finds all other documents; a query without letters
+//! and digits finds nothing.
 
 use std::fmt;
 
@@ -16,33 +16,33 @@ use crate::terms::{
 
 /// Longer queries are an error.
 pub const QUERY_CHARS_MAX: usize = 1_000;
-/// What stands behind these is left out of the search.
+/// Words after these are ignored.
 const TERMS_MAX: usize = 32;
-/// Fewer characters, not counting the letter of the term's kind, are the beginning of too many words.
+/// Fewer characters, not counting the kind letter of the term, are the prefix of too many words.
 const PREFIX_CHARS_MIN: usize = 2;
-/// The usual double quotes, and those that keyboards and word processors put in their place.
+/// The usual double quotes, and their typographic variants.
 const QUOTES: [char; 7] = ['"', '“', '”', '„', '«', '»', '＂'];
 
-/// A query. The first clauses are what must be found, the others what must not.
+/// A parsed query: required clauses first, then excluded ones.
 #[derive(Clone, Debug)]
 pub struct Query {
-    /// What documents are tested by.
+    /// The conditions on documents.
     pub clauses: Vec<Clause>,
-    /// The reference ids among what must be found.
+    /// The reference ids among the required clauses.
     pub references: Vec<ReferenceId>,
-    /// How many words were too many and are left out.
+    /// The number of words that were ignored because there were too many.
     pub n_dropped: usize,
     pub(crate) needles: Needles,
 }
 
-/// One word, identifier, reference id or phrase. A document matches by any one of the three ways.
+/// One word, identifier, reference id or phrase. A document matches in any of three ways.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clause {
-    /// Stems and references that must be neighbours. Never empty.
+    /// Stems and references that must be adjacent. Never empty.
     pub terms: Vec<String>,
     /// The stem of an identifier written as one word.
     pub compound: Option<String>,
-    /// What a whole word may begin with.
+    /// The prefix of a whole word.
     pub prefix: Option<String>,
     /// The whole word as typed, which ranks higher than another form.
     pub exact: Option<String>,
@@ -50,14 +50,14 @@ pub struct Clause {
     pub is_excluded: bool,
 }
 
-/// Why a text is not a query.
+/// Why a text cannot be a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryProblem {
-    /// There is nothing but blanks.
+    /// It has only white space.
     Blank,
-    /// There is a NUL character, which databases cannot store.
+    /// It has a NUL character, which databases cannot store.
     Nul,
-    /// There are this many characters.
+    /// It has this many characters, which is too many.
     Long(usize),
 }
 
@@ -76,7 +76,7 @@ impl fmt::Display for QueryProblem {
 impl std::error::Error for QueryProblem {}
 
 impl Query {
-    /// Reads what a person typed.
+    /// Parses a query.
     pub fn parse(text: &str) -> Result<Query, QueryProblem> {
         let n_chars = text.chars().count();
         match () {
@@ -106,16 +106,16 @@ impl Query {
         Ok(Query { clauses, references: found.references, n_dropped: found.n_dropped, needles })
     }
 
-    /// Whether there is nothing to search by, so that no document can match.
+    /// Whether the query has no clauses, so that no document can match.
     pub fn is_nothing(&self) -> bool {
         self.clauses.is_empty()
     }
 
-    /// Returns which documents to look for. Where the query [is loose](Query::is_loose), some of them do not match.
+    /// Returns the condition for the database. If the query [is loose](Query::is_loose), some of the results do not match.
     pub fn expression(&self, place: Place) -> Expression {
         let clauses = |is_excluded: bool, place: Place| -> Vec<Expression> {
             let clauses = self.clauses.iter().filter(|clause| clause.is_excluded == is_excluded);
-            // Too much would be excluded by the pairs of a longer phrase.
+            // Excluding the pairs of a longer phrase would exclude too much.
             let clauses = clauses.filter(|clause| !(is_excluded && clause.is_loose()));
             clauses.map(|clause| clause.expression(place)).collect()
         };
@@ -131,7 +131,7 @@ impl Query {
         }
     }
 
-    /// Returns the query without what it excludes, where it excludes something. It finds more, and sooner.
+    /// Returns the query without its exclusions, if it has any. It finds more, and faster.
     pub fn wanted(&self) -> Option<Query> {
         self.clauses.iter().any(|clause| clause.is_excluded).then(|| {
             let clauses = self.clauses.iter().filter(|clause| !clause.is_excluded).cloned().collect();
@@ -139,7 +139,7 @@ impl Query {
         })
     }
 
-    /// Returns the query with its last word taken as complete, where it may be incomplete. It finds less, and sooner.
+    /// Returns the query with its last word as complete, if it may be a prefix. It finds less, and faster.
     pub fn complete(&self) -> Option<Query> {
         let is_open = |clause: &Clause| clause.prefix.is_some();
         self.clauses.iter().any(is_open).then(|| {
@@ -153,7 +153,7 @@ impl Query {
         Query { clauses, needles, references: self.references.clone(), n_dropped: self.n_dropped }
     }
 
-    /// Whether the terms of a document do not tell for sure that it matches, so that [`Query::matches`] must.
+    /// Whether the database finds too many documents, so that [`Query::matches`] must check each.
     pub fn is_loose(&self) -> bool {
         self.clauses.iter().any(Clause::is_loose)
     }
@@ -164,7 +164,7 @@ impl Query {
     }
 }
 
-/// Where in a document to look for what is wanted.
+/// The part of a document to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In the title or the body.
@@ -215,7 +215,7 @@ struct Clauses {
 }
 
 impl Clauses {
-    /// Reads a word or a phrase and returns what follows it.
+    /// Parses a word or a phrase and returns the rest of the text.
     fn read_item<'a>(&mut self, text: &'a str) -> &'a str {
         self.last_word = None;
         let is_quote = |c: char| QUOTES.contains(&c);
@@ -236,10 +236,10 @@ impl Clauses {
         item[end..].trim_start()
     }
 
-    /// Adds groups that must be neighbours, and returns whether there was room for any of them.
+    /// Adds groups that must be adjacent, and returns whether any of them fit.
     fn add_phrase(&mut self, groups: &[Group<'_>], is_excluded: bool) -> bool {
         let mut terms: Vec<String> = groups.iter().flat_map(group_terms).collect();
-        // A shorter phrase finds more and is still useful; a shorter exclusion would hide what it should not.
+        // A shortened phrase finds more and is still useful; a shortened exclusion would hide too much.
         let n_free = TERMS_MAX - self.n_terms;
         let n_kept = if is_excluded && terms.len() > n_free { 0 } else { terms.len().min(n_free) };
         let is_whole = n_kept == terms.len();

@@ -1,7 +1,7 @@
-//! Shows where a text matches: the best passage of it, with the words that were found marked.
+//! Shows where a text matches: the best passage, with the matching words marked.
 //!
-//! The pieces are plain text, Markdown included; whoever prints them escapes them. Lengths count characters
-//! (Unicode scalar values), and cuts fall between those that are read as one.
+//! The pieces are plain text, Markdown included; the caller escapes them. Lengths count characters
+//! (Unicode scalar values), and cuts fall between grapheme clusters.
 
 use std::borrow::Cow;
 
@@ -11,9 +11,9 @@ use crate::query::{Clause, Query};
 use crate::split::each_group;
 use crate::terms::{group_terms, stem_term};
 
-/// Stands where a text goes on.
+/// Marks omitted text.
 const ELLIPSIS: &str = "…";
-/// A passage that has another word of the query is worth more than any repetition of the same.
+/// A passage with another word of the query is worth more than any repetition of the same word.
 const ANOTHER_CLAUSE: usize = 16;
 const REPETITIONS_MAX: usize = 15;
 
@@ -22,12 +22,12 @@ const REPETITIONS_MAX: usize = 15;
 pub struct Piece {
     /// As in the original.
     pub text: String,
-    /// Whether this is what the query looked for.
+    /// Whether it matches the query.
     pub is_marked: bool,
 }
 
-/// Returns the passage of at most so many characters, `…` included, that shows most of what was found. Where
-/// nothing was, that is the beginning.
+/// Returns the passage of at most `max_chars` characters, including `…`, with most of the matches, or
+/// the beginning if there are none.
 pub fn snippet(query: &Query, text: &str, max_chars: usize) -> Vec<Piece> {
     let hits = hits(query, text);
     if text.chars().nth(max_chars).is_none() {
@@ -48,12 +48,12 @@ pub fn snippet(query: &Query, text: &str, max_chars: usize) -> Vec<Piece> {
     pieces
 }
 
-/// Returns all of a text, such as a title, with what was found marked.
+/// Returns a whole text, such as a title, with its matches marked.
 pub fn mark(query: &Query, text: &str) -> Vec<Piece> {
     pieces(text, &hits(query, text), 0, text.len())
 }
 
-/// Returns the beginning of a text: at most so many characters, never half of what is read as one.
+/// Returns the beginning of a text: at most the given number of characters, cut between grapheme clusters.
 pub fn cut(text: &str, max_chars: usize) -> &str {
     match text.char_indices().nth(max_chars) {
         Some((end, _)) => &text[..boundary_before(text, end)],
@@ -61,7 +61,7 @@ pub fn cut(text: &str, max_chars: usize) -> &str {
     }
 }
 
-/// Where a clause matches, in bytes.
+/// The bytes at which a clause matches.
 #[derive(Clone, Copy, Debug)]
 struct Hit {
     start: usize,
@@ -69,7 +69,7 @@ struct Hit {
     clause: usize,
 }
 
-/// Returns where the text matches, in its order.
+/// Returns the matches in a text, in order.
 fn hits(query: &Query, text: &str) -> Vec<Hit> {
     let clauses: Vec<&Clause> = query.clauses.iter().filter(|clause| !clause.is_excluded).collect();
     let (words, compounds) = words(text, &beginnings(&clauses));
@@ -101,8 +101,8 @@ fn hits(query: &Query, text: &str) -> Vec<Hit> {
     hits
 }
 
-/// How the words looked for begin: with a letter, and if they are not very short with another. A stem begins like its
-/// word, but for a few short ones (`die` is that of `dying`), so that other words need none, and making stems takes long.
+/// The first letter of the searched words, and the second letter unless they are very short. A stem begins like its
+/// word, except for a few short ones (`die` is that of `dying`), so other words need no stem, which is slow to compute.
 type Beginning = (char, Option<char>);
 
 const VERY_SHORT: usize = 4;
@@ -117,16 +117,16 @@ fn beginnings(clauses: &[&Clause]) -> Vec<Beginning> {
     terms.filter_map(beginning).collect()
 }
 
-/// A word of the text as queries see it.
+/// A word of the text in the form of queries.
 struct Word<'a> {
-    /// Empty where it cannot be one that is looked for.
+    /// Empty if it cannot match.
     term: String,
     whole: Cow<'a, str>,
     start: usize,
     end: usize,
 }
 
-/// The words of a text in its order, and identifiers as one word.
+/// The words of a text in order, and identifiers as one word.
 fn words<'a>(text: &'a str, beginnings: &[Beginning]) -> (Vec<Word<'a>>, Vec<Word<'a>>) {
     let mut words = Vec::with_capacity(text.len() / 5);
     let mut compounds = Vec::new();
@@ -159,7 +159,7 @@ fn term_of(whole: &str, beginnings: &[Beginning]) -> String {
 fn passage(text: &str, hits: &[Hit], room_chars: usize) -> (usize, usize) {
     let (first, last) = best(text, hits, room_chars);
     let n_free = room_chars.saturating_sub(text[first..last].chars().count());
-    // A third of what is free goes before the words: what follows them says more.
+    // A third of the free room goes before the match, because the text after it says more.
     let mut start = back(text, first, n_free / 3);
     if last <= forward(text, 0, room_chars * 2 / 3) {
         start = 0;
@@ -171,7 +171,7 @@ fn passage(text: &str, hits: &[Hit], room_chars: usize) -> (usize, usize) {
     (start, end_of_word(text, start, forward(text, start, room_chars), last))
 }
 
-/// Moves the start of a passage to the next word, as long as that is not beyond what must be shown.
+/// Moves the start of a passage to the next word, but not beyond its first match.
 fn start_of_word(text: &str, start: usize, first: usize) -> usize {
     if start == 0 {
         return start;
@@ -183,7 +183,7 @@ fn start_of_word(text: &str, start: usize, first: usize) -> usize {
     text.len() - text[start..].trim_start().len()
 }
 
-/// Moves the end of a passage back to the end of a word, likewise.
+/// Moves the end of a passage back to the end of a word, but not before its last match.
 fn end_of_word(text: &str, start: usize, end: usize, last: usize) -> usize {
     if end == text.len() {
         return end;
@@ -196,7 +196,7 @@ fn end_of_word(text: &str, start: usize, end: usize, last: usize) -> usize {
     start + text[start..end].trim_end().len()
 }
 
-/// Returns from where to where the hits of the best passage reach: the earliest with the most clauses.
+/// Returns the range of the hits in the best passage: the earliest with the most clauses.
 fn best(text: &str, hits: &[Hit], room_chars: usize) -> (usize, usize) {
     let mut best = (0, 0);
     let mut best_worth = 0;
@@ -224,7 +224,7 @@ fn best(text: &str, hits: &[Hit], room_chars: usize) -> (usize, usize) {
     best
 }
 
-/// Cuts a passage into pieces, marked and not.
+/// Splits a passage into marked and unmarked pieces.
 fn pieces(text: &str, hits: &[Hit], start: usize, end: usize) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut add = |from: usize, to: usize, is_marked: bool| {
@@ -250,7 +250,7 @@ fn pieces(text: &str, hits: &[Hit], start: usize, end: usize) -> Vec<Piece> {
     pieces
 }
 
-/// Where so many characters more end, or the text.
+/// The position `n_chars` characters further on, or the end of the text.
 fn forward(text: &str, from: usize, n_chars: usize) -> usize {
     let mut chars = text[from..].chars();
     if let Some(last) = n_chars.checked_sub(1) {
@@ -259,7 +259,7 @@ fn forward(text: &str, from: usize, n_chars: usize) -> usize {
     text.len() - chars.as_str().len()
 }
 
-/// Where so many characters before begin, or the text.
+/// The position `n_chars` characters before, or the start of the text.
 fn back(text: &str, from: usize, n_chars: usize) -> usize {
     let mut chars = text[..from].chars();
     if let Some(first) = n_chars.checked_sub(1) {

@@ -1,4 +1,4 @@
-//! Cuts text into what a person would point at: words, identifiers with their parts, reference ids.
+//! Splits text into words, identifiers with their parts, and reference ids.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,30 +8,30 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::fold::{fold, is_plain, is_simple, is_simple_lowercase, limit};
 
-/// The kinds of reference ids; another word before a number, as in `UTF-8`, is a word.
+/// The prefixes of reference ids; any other word before a number, as in `UTF-8`, is a word.
 const PREFIXES: [&str; 6] = ["AC", "EP", "PROMPT", "REQ", "STD", "US"];
 const PROJECT_KEY_CHARS_MAX: usize = 32;
 const NUMBER_DIGITS_MAX: usize = 18;
-/// An identifier with more parts than this has no name as a whole.
+/// An identifier with more parts than this is not indexed as a whole.
 const PARTS_MAX: usize = 8;
 /// A run that changes more often between letters and digits is a hash or a key, not a name with a number.
 const DIGIT_CHANGES_MAX: usize = 3;
-/// What holds the parts of an identifier, a path or an address together.
+/// Characters that join the parts of an identifier, a path or a URL.
 const JOINERS: [char; 12] =
     ['_', '-', '\u{2010}', '\u{2011}', '.', '\'', '\u{2019}', ':', '/', '\\', '@', '+'];
 const JOINER_CHARS_MAX: usize = 2;
 
-/// Parts that stand together without a blank: a word, an identifier such as `userId` or `create_epic`, or
-/// a reference id, which is always alone.
+/// Parts without spaces between them: a word, an identifier such as `userId` or `create_epic`, or
+/// a reference id, which is always a separate group.
 #[derive(Clone, Debug)]
 pub(crate) struct Group<'a> {
     pub parts: Vec<Part<'a>>,
-    /// All parts as one folded word, where there are several.
+    /// All parts as one folded word, if there are several.
     pub compound: Option<String>,
     pub reference: Option<ReferenceId>,
 }
 
-/// A folded word and its place in the text, in bytes.
+/// A folded word and its byte offset in the text.
 #[derive(Clone, Debug)]
 pub(crate) struct Part<'a> {
     pub whole: Cow<'a, str>,
@@ -42,11 +42,11 @@ pub(crate) struct Part<'a> {
 /// A reference id, such as `REQ-012` or `ABC-EP-007`. It prints in its usual form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReferenceId {
-    /// The project's key in capitals, where it was written.
+    /// The project's key in capitals, if given.
     pub project: Option<String>,
     /// `AC`, `EP`, `PROMPT`, `REQ`, `STD` or `US`.
     pub prefix: &'static str,
-    /// The number, to which leading zeros do not matter.
+    /// The number, without leading zeros.
     pub number: u64,
 }
 
@@ -76,8 +76,8 @@ pub(crate) fn groups(text: &str) -> Vec<Group<'_>> {
     groups
 }
 
-/// Shows the groups of a text in their order. None is without parts, and no part is empty. Texts are many and long, so
-/// that nothing is kept of a group that is not wanted.
+/// Calls `visit` with the groups of a text in their order. Every group has parts, and no part is empty. Texts are many and long, so
+/// unused groups are not stored.
 pub(crate) fn each_group<'a>(text: &'a str, visit: impl FnMut(&Group<'a>)) {
     let mut split = Split { text, parts: Vec::new(), visit };
     let mut joined = Vec::new();
@@ -93,7 +93,7 @@ pub(crate) fn each_group<'a>(text: &'a str, visit: impl FnMut(&Group<'a>)) {
 
 type Segment = (usize, usize);
 
-/// Shows the runs of letters and digits, cut where a script writes words without blanks.
+/// Calls `visit` with the runs of letters and digits, split further in scripts without spaces.
 fn each_segment(text: &str, mut visit: impl FnMut(Segment)) {
     let mut at = 0;
     while at < text.len() {
@@ -112,8 +112,8 @@ fn each_segment(text: &str, mut visit: impl FnMut(Segment)) {
     }
 }
 
-/// Where the run that begins here ends, and whether it is of scripts that part words: up to U+0E00 all do, and looking for
-/// more boundaries takes long.
+/// The end of the run that starts here, and whether its scripts separate words by spaces: up to U+0E00 all do, and finding
+/// other boundaries is slow.
 fn end_of_run(text: &str, from: usize) -> (usize, bool) {
     let mut at = from;
     let mut is_parted = true;
@@ -132,7 +132,7 @@ fn end_of_run(text: &str, from: usize) -> (usize, bool) {
     (at, is_parted)
 }
 
-/// Letters, digits, and what is written into words without parting them: marks, joiners, soft hyphens.
+/// Letters, digits, and characters inside of words: marks, joiners, soft hyphens.
 fn is_within_word(c: char) -> bool {
     if c.is_ascii() || is_simple(c) {
         return is_simple(c);
@@ -154,16 +154,16 @@ fn is_joined(text: &str, left: Segment, right: Segment) -> bool {
     gap.chars().all(|c| JOINERS.contains(&c)) && gap.chars().count() <= JOINER_CHARS_MAX
 }
 
-/// A text on its way into groups.
+/// The state of splitting a text into groups.
 struct Split<'a, V> {
     text: &'a str,
-    /// Of the group that is read.
+    /// The parts of the current group.
     parts: Vec<Part<'a>>,
     visit: V,
 }
 
 impl<'a, V: FnMut(&Group<'a>)> Split<'a, V> {
-    /// Shows the groups of joined segments: reference ids, and what stands between them.
+    /// Calls `visit` with the groups of joined segments: reference ids, and the text between them.
     fn joined(&mut self, mut segments: &[Segment]) {
         let mut is_first = true;
         while let Some(&(start, end)) = segments.first() {
@@ -186,7 +186,7 @@ impl<'a, V: FnMut(&Group<'a>)> Split<'a, V> {
         self.finish();
     }
 
-    /// Shows the parts so far as a group.
+    /// Ends the current group.
     fn finish(&mut self) {
         if self.parts.is_empty() {
             return;
@@ -196,13 +196,13 @@ impl<'a, V: FnMut(&Group<'a>)> Split<'a, V> {
         let compound = is_compound.then(|| limit(parts.iter().map(|part| &*part.whole).collect()));
         let group = Group { parts, compound, reference: None };
         (self.visit)(&group);
-        // Its room is used again.
+        // Reuse the allocation.
         self.parts = group.parts;
         self.parts.clear();
     }
 }
 
-/// The reference id that the segments begin with, and how many of them it takes.
+/// The reference id at the start of the segments, and the number of segments it takes.
 fn reference(text: &str, segments: &[Segment]) -> Option<(ReferenceId, usize)> {
     if segments.len() < 2 {
         return None;
@@ -239,7 +239,7 @@ fn is_possessive(text: &str, start: usize, end: usize) -> bool {
     text[start..end].eq_ignore_ascii_case("s") && text[..start].ends_with(['\'', '\u{2019}'])
 }
 
-/// Cuts a run at `camelCase` and between letters and digits, unless it looks like a key or a hash.
+/// Splits a run at `camelCase` and between letters and digits, unless it looks like a key or a hash.
 fn push_parts<'a>(text: &'a str, start: usize, end: usize, parts: &mut Vec<Part<'a>>) {
     let run = &text[start..end];
     if is_plain(run) {
@@ -265,11 +265,11 @@ enum Class {
     Digit,
 }
 
-/// Where a run may be cut, and how often it changes between letters and digits.
+/// The possible splits of a run, and the number of changes between letters and digits.
 fn cuts(run: &str) -> (Vec<usize>, usize) {
     let mut cuts = Vec::new();
     let mut n_digit_changes = 0;
-    // In plain words, which most are, there is nothing to look for.
+    // Most words are plain lower case, with nothing to split.
     if !run.starts_with(char::is_numeric) && run.chars().skip(1).all(is_simple_lowercase) {
         return (cuts, n_digit_changes);
     }

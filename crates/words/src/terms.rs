@@ -1,17 +1,17 @@
-//! Text into the terms that databases store.
+//! Turns text into the terms that databases store.
 //!
-//! A term is a kind, one letter, and then letters and digits alone, so no database reads anything else into
-//! it: `s` and a stem, `w` and a whole word, `r` and a reference id; in the index also `b` and the beginning of a word,
-//! `p` and a pair of neighbours, and each of them behind a `t` for those of the title. In SQLite the tokenizer must be `ascii`, which leaves terms as
-//! they are. The stored string of a title or a body is
+//! A term is a letter for its kind, followed by letters and digits only, so that no database interprets
+//! it: `s` and a stem, `w` and a whole word, `r` and a reference id; in the index also `b` and the prefix of a word,
+//! `p` and a pair of adjacent words, and each of them after a `t` for those of the title. In SQLite the tokenizer must be `ascii`,
+//! which does not change terms. The stored string of a title or a body is
 //!
 //! ```text
 //!  stems and references in the order of the text, e, then each whole word once
 //! ```
 //!
-//! with a blank at both ends, so that ` srun ` finds a term, ` srun sfast ` a phrase and ` wrun` a prefix.
-//! What has no place in the order (the stem of an identifier written as one word, text beyond the limit)
-//! stands behind the `e`, where no two stems are neighbours and so none can pass for a phrase.
+//! with a space at both ends, so that ` srun ` finds a term, ` srun sfast ` a phrase and ` wrun` a prefix.
+//! Terms without a position (the stem of an identifier written as one word, text beyond the limit)
+//! follow the `e`, where no two stems are adjacent, so that none can match as a phrase.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,18 +20,18 @@ use foldhash::fast::RandomState;
 use crate::fold::stem;
 use crate::split::{Group, ReferenceId, each_group};
 
-/// The position of words that are not searched for, so that those around them do not become neighbours.
+/// The position of unsearchable words, so that the words around them do not become adjacent.
 const FILLER: &str = "x";
-/// Parts the order from the words, and as the one term of every document is what "all but" begins with.
+/// Separates the ordered terms from the words; as the one term of every document, it is also the start of an "all but" query.
 pub(crate) const EVERYTHING: &str = "e";
-/// A term no document has.
+/// A term that no document has.
 pub(crate) const NOTHING: &str = "n";
 
-/// PostgreSQL counts to 16,383; what is beyond can be found, but not as part of a phrase.
+/// PostgreSQL counts to 16,383; text beyond can be found, but not as part of a phrase.
 const POSITIONS_MAX: usize = 16_000;
-/// PostgreSQL keeps this many positions of one term.
+/// PostgreSQL stores this many positions of one term.
 const OCCURRENCES_MAX: u16 = 255;
-/// PostgreSQL takes 1 MiB with its own overhead. Only a text made to be large gets here, and loses its end.
+/// PostgreSQL accepts 1 MiB including its overhead. Only artificially large texts reach this limit; their end is cut.
 const BYTES_MAX: usize = 700_000;
 
 /// The stored terms of one document.
@@ -51,9 +51,9 @@ pub fn terms(title: &str, body: &str) -> Terms {
 }
 
 impl Terms {
-    /// Returns what a database is to index: each term once, those of the title a second time as such, two that are
-    /// neighbours as one, and the beginnings of words. So titles and phrases of common words need no positions, which
-    /// take long to compare, and a few letters need no list of all words that begin with them.
+    /// Returns the terms that a database indexes: each term once, those of the title again marked as such, pairs of
+    /// adjacent words as one term, and prefixes of words. So titles and phrases of common words need no positions, which
+    /// are slow to compare, and a few letters need no list of all words that begin with them.
     pub fn postings(&self) -> String {
         let mut postings = Postings {
             text: String::with_capacity((self.title.len() + self.body.len()) * 2),
@@ -100,16 +100,16 @@ impl Postings {
     }
 }
 
-/// Beginnings of so many characters have a term of their own.
+/// Prefixes of this many characters have their own term.
 const BEGINNING_CHARS: [usize; 3] = [2, 3, 4];
 
-/// Whether nobody asks for a term: whole words are only looked for by longer beginnings than have terms.
+/// Whether a term is never searched for: prefixes of whole words are searched only if longer than those with terms.
 fn is_needless(term: &str) -> bool {
     let [.., longest] = BEGINNING_CHARS;
     term == FILLER || term.strip_prefix('w').is_some_and(|word| word.chars().count() <= longest)
 }
 
-/// The terms of the beginnings of a whole word's term.
+/// The terms of the prefixes of a whole word's term.
 fn beginnings(term: &str) -> impl Iterator<Item = String> {
     let word = term.strip_prefix('w');
     BEGINNING_CHARS.into_iter().filter_map(move |n_chars| {
@@ -118,7 +118,7 @@ fn beginnings(term: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// The term of a beginning that has one: what a whole word's term may begin with.
+/// The term of a prefix that has one: what a whole word's term may begin with.
 pub(crate) fn beginning_term(prefix: &str) -> Option<String> {
     let word = prefix.strip_prefix('w')?;
     BEGINNING_CHARS.contains(&word.chars().count()).then(|| format!("b{word}"))
@@ -129,8 +129,8 @@ pub(crate) fn title_term(term: &str) -> String {
     format!("t{term}")
 }
 
-/// The term for two neighbours: a hash, so that the terms of a long text stay below what PostgreSQL takes. That two
-/// pairs of a store share their 40 bits does not happen in practice, and then a document too many would be found.
+/// The term for two adjacent words: a hash, so that the terms of a long text stay below PostgreSQL's limit. If two
+/// pairs of a store shared their 40 bits, a search would find one document too many; this does not happen in practice.
 pub(crate) fn pair_term(left: &str, right: &str) -> String {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
@@ -142,7 +142,7 @@ pub(crate) fn pair_term(left: &str, right: &str) -> String {
     ['p'].into_iter().chain((0..8).map(digit)).collect()
 }
 
-/// Returns the terms that a word, an identifier or a reference id matches by, whatever its form.
+/// Returns the terms by which a word, an identifier or a reference id matches in any form.
 pub(crate) fn group_terms(group: &Group<'_>) -> Vec<String> {
     match &group.reference {
         Some(reference) => vec![reference_term(reference)],
@@ -155,25 +155,25 @@ pub(crate) fn stem_term(whole: &str) -> String {
     format!("s{}", stem(whole))
 }
 
-/// Returns the term of a folded word as it is.
+/// Returns the term of a folded word without stemming.
 pub(crate) fn whole_term(whole: &str) -> String {
     format!("w{whole}")
 }
 
-/// Prefix, number, project: since a key starts with a letter, no two references share a term.
+/// Prefix, number, project: a key starts with a letter, so no two references share a term.
 fn reference_term(reference: &ReferenceId) -> String {
     let project = reference.project.as_deref().unwrap_or_default();
     format!("r{}{}{project}", reference.prefix, reference.number).to_ascii_lowercase()
 }
 
-/// What the limits are counted by, over title and body together.
+/// The limits, counted over title and body together.
 #[derive(Default)]
 struct TermLimits {
     n_positions: usize,
     n_bytes: usize,
     /// Ordered terms, and how often each occurs.
     n_occurrences: HashMap<String, u16, RandomState>,
-    /// The terms of words, which are worth remembering: most words of a text come again.
+    /// The terms of words, cached because most words of a text recur.
     stems: HashMap<String, String, RandomState>,
 }
 
@@ -249,7 +249,7 @@ impl Field {
         is_new
     }
 
-    /// Adds a stem outside the order, and behind it a word or a filler to keep the next one away.
+    /// Adds an unordered stem, followed by a word or a filler that separates it from the next one.
     fn add_pair(&mut self, term: String, whole: &str) {
         let is_new = !self.seen.contains(&term);
         if is_new {

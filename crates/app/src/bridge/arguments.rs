@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-/// Requirements for an AI host: an MCP server on stdin and stdout that asks a Spexus server
+/// Requirements for an AI host: an MCP server on stdin and stdout that forwards requests to a Spexus server
 ///
 /// The host starts it without arguments. It needs the address of the server and a token, from the environment or from
 /// ~/.requirements-mcp/config.json, which `requirements-mcp-server init` writes.
@@ -14,7 +14,7 @@ pub struct Arguments {
     #[command(subcommand)]
     pub command: Option<Command>,
 
-    /// The configuration file, in place of ~/.requirements-mcp/config.json
+    /// The configuration file, instead of ~/.requirements-mcp/config.json
     #[arg(long, global = true, value_name = "PATH")]
     pub config: Option<PathBuf>,
 }
@@ -34,7 +34,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration.";
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make a token and write the configuration
+    /// Create a token and write the configuration
     Init(Init),
 }
 
@@ -44,7 +44,7 @@ pub struct Init {
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
 
-    /// Who the token is for [env: REQUIREMENTS_MCP_USER]
+    /// The user of the token [env: REQUIREMENTS_MCP_USER]
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
 
@@ -52,15 +52,15 @@ pub struct Init {
     #[arg(long)]
     pub password_stdin: bool,
 
-    /// What the token is called on the server [default: this program's name and a number]
+    /// The name of the token on the server [default: this program's name and a number]
     #[arg(long, value_name = "NAME")]
     pub token_name: Option<String>,
 
-    /// What the token may be used for: read, comment, write, admin, full_access
+    /// The scope of the token: read, comment, write, admin, full_access
     #[arg(long = "scope", value_name = "SCOPE", default_value = "write")]
     pub scopes: Vec<String>,
 
-    /// After how long the token stops working, such as 90d [default: never]
+    /// How long the token is valid, such as 90d [default: forever]
     #[arg(long, value_name = "TIME")]
     pub expires_in: Option<String>,
 

@@ -1,32 +1,32 @@
-//! Takes in a JSON answer of any size with bounded memory: long strings go to a file, the rest is gathered.
+//! Reads a JSON answer of any size in little memory: long strings go to a file, the rest is collected.
 
 use std::io;
 
 use crate::large::LargeText;
 
-/// A string longer than this goes to a file.
+/// Longer strings go to a file.
 const STRING_BYTES_MAX: usize = 1024 * 1024;
 
-/// What is left without long strings may have this many bytes.
+/// The maximal size of an answer without its long strings.
 const REST_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// All long strings of an answer may have this many bytes together.
+/// The maximal total size of the long strings of an answer.
 const FILE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
-/// An answer that is coming in.
+/// An answer that is being received.
 pub struct Body {
     may_be_large: bool,
     rest: Vec<u8>,
-    /// Where in the rest the string began that we are in.
+    /// Where the current string began in the rest.
     string: Option<usize>,
-    /// The long string that we are in.
+    /// The current long string.
     current: Option<LargeText>,
     checked: Checked,
     texts: Vec<LargeText>,
     n_file_bytes: u64,
 }
 
-/// Why an answer is not taken.
+/// Why an answer is rejected.
 #[derive(Debug)]
 pub enum BodyProblem {
     TooLarge,
@@ -35,7 +35,7 @@ pub enum BodyProblem {
 }
 
 impl Body {
-    /// Where strings are not expected to be long, none goes to a file.
+    /// Answers that should have no long strings: none goes to a file.
     pub fn new(may_be_large: bool) -> Self {
         Self {
             may_be_large,
@@ -63,7 +63,7 @@ impl Body {
         Ok(())
     }
 
-    /// Returns the JSON, with marks for the texts beside it.
+    /// Returns the JSON, with placeholders for the texts in the file.
     pub fn end(self) -> (Vec<u8>, Vec<LargeText>) {
         (self.rest, self.texts)
     }
@@ -116,19 +116,19 @@ impl Body {
     }
 }
 
-/// Follows a string to its end and checks it on the way: nobody will parse it, and it must not break a line or a message.
+/// Follows a string to its end and validates it: nothing parses it later, and it must not break a line or a message.
 #[derive(Default)]
 struct Checked {
-    /// What is left of an escape: 1 after the backslash, more for digits to come.
+    /// The rest of an escape: 1 after the backslash, more for missing digits.
     escape: u8,
-    /// The bytes of a character that is not complete.
+    /// The bytes of an incomplete character.
     character: Vec<u8>,
     is_right: bool,
     has_begun: bool,
 }
 
 impl Checked {
-    /// Returns how many bytes belong to the string, and whether it ends behind them.
+    /// Returns how many bytes belong to the string, and whether it ends after them.
     fn text(&mut self, bytes: &[u8]) -> (usize, bool) {
         if !std::mem::replace(&mut self.has_begun, true) {
             self.is_right = true;
@@ -169,7 +169,7 @@ impl Checked {
         (at, has_ended)
     }
 
-    /// Checks UTF-8 across pieces.
+    /// Validates UTF-8 across pieces.
     //@= spexus://REQ-162
     //@# 002 R15.7: large answers are not held in memory
     fn characters(&mut self, bytes: &[u8]) {
@@ -207,7 +207,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes bytes in pieces and puts the message together again.
+    /// Reads bytes in pieces and reassembles the message.
     fn through(bytes: &[u8], piece: usize) -> Result<(Vec<u8>, usize), BodyProblem> {
         let mut body = Body::new(true);
         bytes.chunks(piece).try_for_each(|piece| body.add(piece))?;

@@ -1,14 +1,14 @@
-//! Something that is fetched once and kept until somebody says that it changed.
+//! A value that is fetched once and cached until it is invalidated.
 
 use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-/// How often who waits for another's fetch looks whether it is still wanted.
+/// How often a request that waits for another's fetch checks whether it was cancelled.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How old a value may be while nobody would tell us that it changed.
+/// The maximal age of a value while no change notifications arrive.
 const UNTOLD_AGE_MAX: Duration = Duration::from_secs(60);
 
 pub struct Cached<T> {
@@ -19,7 +19,7 @@ pub struct Cached<T> {
 struct State<T> {
     value: Option<(Arc<T>, Instant)>,
     is_fetching: bool,
-    /// Grows with each change, so that what was fetched before it is not kept.
+    /// Increases with each change, so that a value fetched before it is not cached.
     n_changes: u64,
 }
 
@@ -31,7 +31,7 @@ impl<T> Default for Cached<T> {
 }
 
 impl<T> Cached<T> {
-    /// Returns the value. Of many that ask at once, one fetches; `give_up` tells another that its request has ended.
+    /// Returns the value. Of concurrent requests one fetches; `give_up` tells a waiting one that it has ended.
     pub fn get<E>(
         &self,
         is_told: bool,
@@ -65,7 +65,7 @@ impl<T> Cached<T> {
         Ok(value)
     }
 
-    /// Forgets the value.
+    /// Invalidates the value.
     pub fn forget(&self) {
         let mut state = self.lock();
         state.value = None;

@@ -15,31 +15,31 @@ use crate::{
     stdio,
 };
 
-/// The file, below the home folder.
+/// The path of the file, relative to the home folder.
 const FILE: &str = ".requirements-mcp/config.json";
 
-/// No token is longer: a server would refuse the header that carries it, and somebody has pasted something else.
+/// The maximal length of a token: servers reject longer headers.
 const TOKEN_CHARACTERS_MAX: usize = 1_024;
 
-/// A request is not tried more often than this, whatever is configured.
+/// The maximal number of retries, whatever is configured.
 const RETRIES_MAX: u32 = 20;
 
-/// Everything that was configured.
+/// The configuration.
 #[derive(Debug)]
 pub struct Config {
     /// The server.
     pub backend: BackendUrl,
-    /// Who asks.
+    /// The token.
     pub token: Token,
     /// How long a request may take, retries included.
     pub timeout: Duration,
-    /// How often a request is tried again.
+    /// How often a request is retried.
     pub retries_max: u32,
-    /// The sets of tools that the host is shown, if not those that the server chose.
+    /// The listed tool sets, if not the server's choice.
     pub toolsets: Option<String>,
-    /// Whether tools are listed with the schemas of their answers.
+    /// Whether tools are listed with output schemas.
     pub output_schemas: bool,
-    /// How the bridge introduces itself.
+    /// The bridge's own profile.
     pub profile: Profile,
 }
 
@@ -79,12 +79,12 @@ pub fn read(path: Option<&Path>, mut profile: Profile) -> Result<Config, Problem
         warn_if_others_can_read(file);
     }
     if backend.is_unprotected() {
-        tracing::warn!("{backend} is not https: whoever is on the way can read the token");
+        tracing::warn!("{backend} is not https: anyone on the network can read the token");
     }
     Ok(Config { backend, token, timeout, retries_max, toolsets, output_schemas, profile })
 }
 
-/// Where the file is if nobody says otherwise.
+/// The default path of the file.
 pub fn default_path() -> Option<PathBuf> {
     let home = env::var_os("HOME").or_else(|| env::var_os("USERPROFILE")).filter(|home| !home.is_empty())?;
     Some(PathBuf::from(home).join(FILE))
@@ -104,7 +104,7 @@ fn warn_if_others_can_read(path: &Path) {
 #[cfg(not(unix))]
 fn warn_if_others_can_read(_: &Path) {}
 
-/// A token that never shows itself.
+/// A token that is never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(pub String);
 
@@ -135,17 +135,17 @@ impl FromSetting for Token {
     }
 }
 
-/// Where the server is, without the path of its interfaces.
+/// The address of the server, without the path of its interfaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackendUrl(String);
 
 impl BackendUrl {
-    /// The address of one of its interfaces, such as `/mcp`.
+    /// The URL of one of its interfaces, such as `/mcp`.
     pub fn api(&self, path: &str) -> String {
         format!("{}/api/v1{path}", self.0)
     }
 
-    /// Tells whether a token would travel to another machine for everybody to read.
+    /// Returns whether a token would travel to another machine unencrypted.
     fn is_unprotected(&self) -> bool {
         let is_here = |host: &str| matches!(host, "localhost" | "[::1]") || host.starts_with("127.");
         let url = reqwest::Url::parse(&self.0).ok();
@@ -178,7 +178,7 @@ impl FromSetting for BackendUrl {
     }
 
     fn shown(text: &str) -> String {
-        // Before the @ there may be a password.
+        // There may be a password before the @.
         let text = text.rsplit('@').next().unwrap_or_default();
         format!("\"{}\"", mcp::shown(text))
     }

@@ -1,16 +1,16 @@
-//! Server-sent events: the messages in a stream of bytes.
+//! Parses server-sent events: the messages in a stream of bytes.
 
-/// A message longer than this is not one to be gathered.
+/// The maximal size of a message that is collected.
 const MESSAGE_BYTES_MAX: usize = mcp::MESSAGE_BYTES_MAX;
 
-/// Takes bytes as they come and gives back whole messages.
+/// Takes bytes and returns complete messages.
 #[derive(Default)]
 pub struct Events {
     pieces: Pieces,
     data: Vec<u8>,
 }
 
-/// A stream that grows without an end of its message.
+/// A message that exceeds the limit.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooLong;
 
@@ -32,32 +32,32 @@ impl Events {
     }
 }
 
-/// A piece of a message, for who does not want to hold it.
+/// A piece of a message, for readers that do not collect it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// The message goes on with this.
+    /// The message continues with this.
     Data(&'a [u8]),
-    /// It is whole.
+    /// It is complete.
     End,
 }
 
-/// Takes bytes as they come and gives back what of them belongs to messages, holding nothing.
+/// Takes bytes and returns the parts that belong to messages, without storing them.
 #[derive(Default)]
 pub struct Pieces {
     line: Line,
     has_data: bool,
-    /// A carriage return that is the end of the line, or a part of it, depending on what follows.
+    /// A carriage return: the end of the line, or a part of it, depending on the next byte.
     has_return: bool,
 }
 
-/// Where in a line we are.
+/// The position in a line.
 enum Line {
-    /// So many bytes are those that data begins with.
+    /// This many bytes of the field name `data:` have matched.
     Name(usize),
-    /// A space may come, which does not belong to the data.
+    /// An optional space, which does not belong to the data.
     Space,
     Data,
-    /// Of no interest: a comment or another field.
+    /// A comment or another field, which is skipped.
     Other,
 }
 
@@ -70,7 +70,7 @@ impl Default for Line {
 const NAME: &[u8] = b"data:";
 
 impl Pieces {
-    /// Takes bytes away until there is a piece; none when all are taken.
+    /// Takes bytes until there is a piece; none when all are taken.
     pub fn next<'a>(&mut self, bytes: &mut &'a [u8]) -> Option<Piece<'a>> {
         loop {
             let byte = *bytes.first()?;

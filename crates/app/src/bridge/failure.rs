@@ -1,11 +1,11 @@
-//! What the server's refusals mean, so that the core can say them in the words of the host's revision.
+//! Maps errors of the server to kinds, which the core renders for the host's revision.
 
 use mcp::{ERROR_META, Failure, FailureKind, FieldError};
 use serde_json::{Map, Value, json};
 
 use crate::logging::without_secrets;
 
-/// A JSON-RPC error, and the status that it came with.
+/// A JSON-RPC error, and its status.
 //@= spexus://REQ-080
 //@# 002 R6.9: validation errors of the backend are mapped
 pub fn from_error(status: u16, error: &Value) -> Failure {
@@ -16,7 +16,7 @@ pub fn from_error(status: u16, error: &Value) -> Failure {
     with_data(kind, message, &error["data"])
 }
 
-/// The result of a tool that failed.
+/// The result of a failed tool.
 pub fn from_result(result: &Map<String, Value>) -> Failure {
     let texts = result.get("content").and_then(Value::as_array).into_iter().flatten();
     let texts: Vec<&str> = texts.filter_map(|block| block["text"].as_str()).collect();
@@ -27,8 +27,8 @@ pub fn from_result(result: &Map<String, Value>) -> Failure {
     with_data(named(data).unwrap_or(FailureKind::Other), &message, data)
 }
 
-/// A status without a JSON-RPC answer: something on the way, or another program, has spoken, and this is the type of what
-/// it said.
+/// A status without a JSON-RPC answer: from a proxy or another program. `content_type` is the type of its
+/// body.
 pub fn from_status(status: u16, url: &str, content_type: &str) -> Failure {
     let (kind, message) = match status {
         200..=299 => {
@@ -58,7 +58,7 @@ pub fn from_status(status: u16, url: &str, content_type: &str) -> Failure {
     advised(Failure::new(kind, message))
 }
 
-/// Nobody answers.
+/// The server does not answer.
 //@= spexus://REQ-063
 //@# 002 R4.9: a backend that is away is an error
 //@= spexus://REQ-143
@@ -67,7 +67,7 @@ pub fn away(url: &str, reason: &str) -> Failure {
     Failure::new(FailureKind::Unavailable, format!("{url} does not answer: {reason}"))
 }
 
-/// The request was sent, but whether the server did what it asks for is not known.
+/// The request was sent, but its outcome is unknown.
 pub fn may_have_happened(mut failure: Failure, tool: &str, look: &str) -> Failure {
     failure.message +=
         &format!("; the change may have been made all the same: call {look} before you repeat {tool}");
@@ -75,24 +75,24 @@ pub fn may_have_happened(mut failure: Failure, tool: &str, look: &str) -> Failur
     failure
 }
 
-/// Tells whether a refusal says what came of the request, or only that it could not be asked about now.
+/// Returns whether an error is the outcome of the request, or only of asking for it now.
 pub fn is_outcome(failure: &Failure) -> bool {
     use FailureKind::{Forbidden, RateLimited, Timeout, Unauthenticated, Unavailable};
     !matches!(failure.kind, Forbidden | RateLimited | Timeout | Unauthenticated | Unavailable)
 }
 
-/// Tells whether the conflict is an earlier attempt of the same request.
+/// Returns whether the conflict is with an earlier attempt of the same request.
 pub fn is_still_running(failure: &Failure) -> bool {
     failure.details.iter().any(|(name, value)| name == "error" && value == "STILL_RUNNING")
 }
 
-/// The seconds that the server asks to wait, where it says so in the error.
+/// The seconds that the server asks to wait, if the error says so.
 pub fn asked_seconds(failure: &Failure) -> Option<u64> {
     failure.details.iter().find(|(name, _)| name == "retry_after_s").and_then(|(_, value)| value.as_u64())
 }
 
 fn with_data(kind: FailureKind, message: &str, data: &Value) -> Failure {
-    // What the server says is not ours to trust: it must not bring the token back.
+    // The server's message is untrusted: it must not contain the token.
     let mut failure = Failure::new(kind, without_secrets(message));
     failure.errors = data["errors"].as_array().into_iter().flatten().filter_map(field_error).collect();
     let more = data.as_object().into_iter().flatten();
@@ -101,7 +101,7 @@ fn with_data(kind: FailureKind, message: &str, data: &Value) -> Failure {
     advised(failure)
 }
 
-/// Who can mend it is at the host, not at the server.
+/// Adds advice to errors that have to be fixed at the host.
 fn advised(mut failure: Failure) -> Failure {
     if failure.kind == FailureKind::Unauthenticated {
         failure.message += "; make a new token with `requirements-mcp-server init`, or set MCP_PAT_TOKEN";
@@ -116,7 +116,7 @@ fn field_error(error: &Value) -> Option<FieldError> {
     Some(field)
 }
 
-/// The kind that `data.code` names.
+/// The kind with this `data.code`.
 fn named(data: &Value) -> Option<FailureKind> {
     let name = data["code"].as_str()?;
     match name {
@@ -136,7 +136,7 @@ fn of_status(status: u16) -> Option<FailureKind> {
     })
 }
 
-/// The kind of a plain JSON-RPC error, whose server does not say more.
+/// The kind of a plain JSON-RPC error without details.
 fn of_code(code: i64) -> Option<FailureKind> {
     Some(match code {
         -32602 => FailureKind::InvalidArguments,
@@ -152,7 +152,7 @@ fn of_code(code: i64) -> Option<FailureKind> {
     })
 }
 
-/// A value that the server sent where the protocol has another.
+/// An answer that does not follow the protocol.
 pub fn not_understood(method: &str) -> Failure {
     let message = format!("the server's answer to {method} is not what the protocol says");
     Failure {

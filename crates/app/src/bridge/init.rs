@@ -1,4 +1,4 @@
-//! `requirements-mcp-server init`: makes a token, writes the configuration, checks it, and says what the host needs.
+//! `requirements-mcp-server init`: creates a token, writes the configuration, checks it, and prints the configuration of the host.
 
 use std::{
     env, fs,
@@ -19,10 +19,10 @@ use super::{
 };
 use crate::{logging, settings::FromSetting};
 
-/// How long the server may take to answer each question.
+/// How long the server may take to answer each request.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Runs the wizard, or does the same without asking.
+/// Runs the wizard, or does the same without prompts.
 pub fn run(options: &Init, path: Option<&Path>) -> Result<u8, Ending> {
     let path = path.map(Path::to_owned).or_else(config::default_path);
     let path =
@@ -60,7 +60,7 @@ fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|text| !text.is_empty())
 }
 
-/// A value that was given, or is asked for.
+/// A given value, or the answer to a prompt.
 fn given(value: Option<String>, is_asking: bool, question: &str, flag: &str) -> Result<String, Ending> {
     let value = match value {
         Some(value) => value,
@@ -99,7 +99,7 @@ fn read_line() -> Result<String, Ending> {
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-/// Logs in, makes the token, and logs out again.
+/// Logs in, creates the token, and logs out again.
 fn make_token(backend: &BackendUrl, options: &Init, user: &str, password: &str) -> Result<Token, Ending> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::blocking::Client::builder()
@@ -117,7 +117,7 @@ fn make_token(backend: &BackendUrl, options: &Init, user: &str, password: &str) 
         wanted["expires_in"] = json!(time);
     }
     let made = rest.post("/tokens", Some(session), wanted);
-    // A session that cannot be ended ends by itself.
+    // If this fails, the session expires.
     let _ = rest.post("/auth/logout", Some(session), json!({}));
     let made = made?;
     say(&format!("made the token \"{name}\" for {user}"));
@@ -153,7 +153,7 @@ impl Rest<'_> {
     }
 }
 
-/// Writes the file so that nobody else can read it. Other settings of an old one stay, and the old one stays beside it.
+/// Writes the file, readable only by its owner. Other settings of an existing file are kept, and the file is renamed.
 fn write(path: &Path, backend: &BackendUrl, token: &Token) -> Result<Option<PathBuf>, Ending> {
     let problem = |error: io::Error| Ending::failed(format!("{}: {error}", path.display()));
     let old = match fs::read_to_string(path) {
@@ -193,7 +193,7 @@ fn make_folder(folder: &Path) -> io::Result<()> {
 }
 
 fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    // One that is left over may have other permissions.
+    // A leftover file may have other permissions.
     let _ = fs::remove_file(path);
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
@@ -225,7 +225,7 @@ fn check(backend: BackendUrl, token: Token) -> Result<usize, Ending> {
     Ok(result.get("tools").and_then(Value::as_array).map_or(0, Vec::len))
 }
 
-/// The configuration for a host. The token is in the file, so it is not here.
+/// The configuration for a host. It has no token, because that is in the file.
 fn entry(path: &Path) -> Value {
     let program =
         env::current_exe().map_or_else(|_| super::NAME.to_owned(), |path| path.display().to_string());
@@ -237,7 +237,7 @@ fn entry(path: &Path) -> Value {
     json!({ "mcpServers": { "requirements": server } })
 }
 
-/// Tells a person, beside what a program may read.
+/// Prints to stderr, for people.
 fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! What the server lists, as the core has it.
+//! Converts the server's lists to the types of the core.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::requirements::LISTED_META;
 
-/// Takes the items of a page and skips invalid ones.
+/// Converts the items of a page and skips invalid ones.
 pub fn page<T>(
     mut result: Map<String, Value>,
     key: &str,
@@ -22,7 +22,7 @@ pub fn page<T>(
     Some(Page { items: objects.filter_map(item).collect(), next_cursor })
 }
 
-/// A tool of the server. One that it does not list can be called all the same.
+/// A tool of the server. Unlisted ones can be called, too.
 #[derive(Clone)]
 pub struct ServerTool {
     pub tool: Arc<Tool>,
@@ -43,7 +43,7 @@ pub fn tool(mut object: Map<String, Value>) -> Option<ServerTool> {
     Some(ServerTool { tool: Arc::new(tool), is_listed })
 }
 
-/// A resource, or with the key `uriTemplate` a family of them.
+/// A resource, or with the key `uriTemplate` a template.
 pub fn resource(mut object: Map<String, Value>, uri_key: &str) -> Option<Resource> {
     Some(Resource {
         uri: text(&mut object, uri_key)?,
@@ -76,7 +76,7 @@ pub fn prompt(mut object: Map<String, Value>) -> Option<Prompt> {
     })
 }
 
-/// What a tool gave back.
+/// The result of a tool.
 //@= spexus://REQ-078
 //@# 002 R6.7: a result has a content array
 pub fn output(mut result: Map<String, Value>) -> Option<ToolOutput> {
@@ -85,7 +85,7 @@ pub fn output(mut result: Map<String, Value>) -> Option<ToolOutput> {
         Some(Value::Object(meta)) => meta,
         _ => Map::new(),
     };
-    // The host hears of the server that it talks to, which is us.
+    // To the host, we are the server.
     meta.retain(|name, _| !name.starts_with("io.modelcontextprotocol/"));
     Some(ToolOutput { content, structured: result.remove("structuredContent").map(Into::into), meta })
 }

@@ -1,8 +1,8 @@
-//! Hears from the server what changed: one stream of events, opened when the host wants to know, and again when it drops.
+//! Receives changes from the server: one stream of events, opened when the host is interested, and reopened when it is lost.
 //!
-//! For a host with a handshake the stream is opened while `initialize` is answered, so that it misses no change after
-//! `notifications/initialized`. Where the stream opens later than the host relies on it, everything is announced once: simpler
-//! than a position to resume from, which the protocol does not have, and a host that looks again in vain loses nothing.
+//! For a host with a handshake the stream is opened while `initialize` is answered, so that no change after
+//! `notifications/initialized` is missed. If the stream opens later than that, everything is announced as changed once: this is
+//! simpler than resuming from a position, which the protocol does not have, and an unnecessary refresh does no harm.
 
 use std::{
     collections::BTreeSet,
@@ -29,19 +29,19 @@ use super::{
 /// How long the server may take to acknowledge.
 const OPENING_TIME: Duration = Duration::from_secs(10);
 
-/// Subscriptions that come in a row are asked for together.
+/// Consecutive subscriptions are requested together after this pause.
 const GATHERING_TIME: Duration = Duration::from_millis(10);
 
-/// A stream that another one has replaced is read for a moment more: what was sent before the new one began may be on its way.
+/// How long a replaced stream is still read: messages sent before the new one began may still arrive.
 const OVERLAP: Duration = Duration::from_secs(1);
 
-/// After this many failures in a row the pauses grow no longer, some ten seconds each.
+/// After this many consecutive failures the pauses stop growing, at about ten seconds each.
 const FAILURES_COUNTED_MAX: u32 = 8;
 
-/// How often a server that cannot tell of changes at all is asked whether it can by now.
+/// How often a server without change notifications is asked again.
 const UNABLE_PAUSE: Duration = Duration::from_secs(300);
 
-/// A stream that lasted so long was no failure.
+/// A stream that lasted this long was not a failure.
 const STEADY_TIME: Duration = Duration::from_secs(30);
 
 pub struct Listener {
@@ -52,7 +52,7 @@ pub struct Listener {
 #[derive(Clone, Default)]
 struct Wanted {
     interest: Interest,
-    /// Whether the host counts on hearing of changes: not before `notifications/initialized`.
+    /// Whether the host relies on notifications: not before `notifications/initialized`.
     is_relied_on: bool,
 }
 
@@ -60,7 +60,7 @@ struct Shared {
     lists: Arc<Lists>,
     changed: OnceLock<Changed>,
     overlap: Overlap,
-    /// The resources that the server was asked to tell of, and those that it does tell of; none while it does not.
+    /// The requested resources, and the acknowledged ones; none while there is no stream.
     heard: watch::Sender<Option<Heard>>,
     is_listening: AtomicBool,
     /// Whether the first attempt to open a stream has succeeded or failed.
@@ -74,7 +74,7 @@ struct Heard {
 }
 
 impl Listener {
-    /// Begins, and waits for somebody who wants to know.
+    /// Starts, and waits for interest.
     pub fn start(upstream: Arc<Upstream>, lists: Arc<Lists>) -> Self {
         let (wanted, receiver) = watch::channel(Wanted::default());
         let shared = Arc::new(Shared {
@@ -90,39 +90,39 @@ impl Listener {
         Self { wanted, shared }
     }
 
-    /// Says whom to tell.
+    /// Sets the receiver of changes.
     pub fn tell(&self, changed: Changed) {
         let _ = self.shared.changed.set(changed);
     }
 
-    /// Opens the stream for a host that will want to hear of lists.
+    /// Opens the stream for a host that will be interested in lists.
     pub fn prepare(&self) {
         self.wanted.send_modify(|wanted| wanted.interest.lists = true);
     }
 
-    /// Waits until a stream was opened for the first time, or could not be.
+    /// Waits for the result of the first attempt to open a stream.
     pub async fn is_prepared(&self) {
         let _ = self.shared.is_attempted.subscribe().wait_for(|is_attempted| *is_attempted).await;
     }
 
-    /// Says what is wanted from now on.
+    /// Sets the interest from now on.
     pub fn listen_to(&self, interest: Interest) {
         self.wanted.send_replace(Wanted { interest, is_relied_on: true });
     }
 
-    /// Tells whether changes of lists would be heard of.
+    /// Returns whether changes of lists would be received.
     pub fn is_listening(&self) -> bool {
         self.shared.is_listening.load(Ordering::Relaxed)
     }
 
-    /// Waits until changes of a resource are heard of.
+    /// Waits until changes of a resource are received.
     pub async fn hears(&self, uri: &str) {
         let mut heard = self.shared.heard.subscribe();
         let _ =
             heard.wait_for(|heard| heard.as_ref().is_some_and(|heard| heard.honoured.contains(uri))).await;
     }
 
-    /// Waits until the server was asked for some resources, and returns those of them that it tells of.
+    /// Waits until the server was asked about resources, and returns those that it acknowledged.
     pub async fn honoured(&self, uris: &BTreeSet<String>) -> BTreeSet<String> {
         let mut heard = self.shared.heard.subscribe();
         let is_asked =
@@ -140,11 +140,11 @@ struct Listening {
     n_streams: u64,
 }
 
-/// A stream that is being read.
+/// An open stream.
 struct Stream {
     number: u64,
     interest: Interest,
-    /// The resources among it that the server tells of.
+    /// Its acknowledged resources.
     honoured: BTreeSet<String>,
     reading: JoinHandle<()>,
 }
@@ -167,7 +167,7 @@ impl Listening {
                             self.shared.lists.forget();
                             has_missed |= wanted.borrow().is_relied_on;
                         }
-                        // First of all: a subscription that waits for this stream has missed nothing, and is not told.
+                        // First of all: a subscription that waits for this stream has missed nothing, and is not notified.
                         if std::mem::take(&mut has_missed) {
                             self.tell_all(&interest);
                         }
@@ -179,15 +179,15 @@ impl Listening {
                         has_missed = true;
                         current = self.replace(current, None);
                         self.shared.is_attempted.send_replace(true);
-                        // A server that refuses the token, or cannot do this, will not change its mind soon.
+                        // A server that rejects the token, or lacks notifications, will not change soon.
                         let is_refused = failure.kind == FailureKind::Unauthenticated;
                         let is_unable = matches!(failure.kind, FailureKind::Other | FailureKind::Forbidden);
                         let short = retry::pause(n_failures);
                         let pause = if is_unable || is_refused { UNABLE_PAUSE } else { short };
                         n_failures = (n_failures + 1).min(FAILURES_COUNTED_MAX);
-                        tracing::info!(?pause, "changes are not heard of: {}; trying again", failure.message);
-                        // It counts refusals and locks out who collects them: whatever the host wants, nothing is tried
-                        // before a request of its own was served.
+                        tracing::info!(?pause, "no change notifications: {}; trying again", failure.message);
+                        // The server counts rejected tokens and blocks the address: nothing is tried
+                        // before a request of the host has succeeded.
                         let accepted = async {
                             time::sleep(short).await;
                             self.upstream.served().await;
@@ -211,10 +211,10 @@ impl Listening {
                 },
                 Some(number) = losses.recv() => {
                     if current.as_ref().is_some_and(|stream| stream.number == number) {
-                        tracing::info!("the server stopped telling of changes; asking again");
+                        tracing::info!("the server ended the stream of changes; reconnecting");
                         has_missed = true;
                         current = self.replace(current, None);
-                        // A server that lets every stream end at once must not be asked in a circle.
+                        // Do not reconnect in a tight loop to a server that ends every stream at once.
                         if opened_at.elapsed() > STEADY_TIME {
                             n_failures = 0;
                         }
@@ -226,7 +226,7 @@ impl Listening {
         }
     }
 
-    /// Opens a stream, waits until the server acknowledges it, and lets it be read from then on.
+    /// Opens a stream, waits for its acknowledgement, and starts reading it.
     async fn open(
         &mut self,
         interest: &Interest,
@@ -257,7 +257,7 @@ impl Listening {
         };
         let late = |_| failure::away(&self.upstream.backend().to_string(), "it does not acknowledge");
         let (mut reader, first, honoured) = time::timeout(OPENING_TIME, opening).await.map_err(late)??;
-        tracing::debug!(resources = interest.uris.len(), "changes are heard of");
+        tracing::debug!(resources = interest.uris.len(), "change notifications are available again");
         let (shared, lost) = (self.shared.clone(), lost.clone());
         shared.overlap.begin(number);
         let reading = tokio::spawn(async move {
@@ -270,7 +270,7 @@ impl Listening {
         Ok(Stream { number, interest: interest.clone(), honoured, reading })
     }
 
-    /// Puts one stream in another's place.
+    /// Replaces a stream by another one.
     fn replace(&self, old: Option<Stream>, new: Option<Stream>) -> Option<Stream> {
         self.shared.is_listening.store(new.is_some(), Ordering::Relaxed);
         self.shared.heard.send_replace(
@@ -291,7 +291,7 @@ impl Listening {
         new
     }
 
-    /// While nobody listened, anything may have changed.
+    /// Without a stream, anything may have changed.
     fn tell_all(&self, interest: &Interest) {
         for change in [Change::Tools, Change::Prompts, Change::Resources] {
             self.shared.tell(change);

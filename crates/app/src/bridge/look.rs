@@ -1,13 +1,13 @@
-//! How an agent finds out whether a write happened whose answer was lost.
+//! The call with which an agent finds out whether a write with a lost answer happened.
 
 use mcp::Tool;
 use ops::known;
 use serde_json::{Map, Value, json};
 
-/// Kinds that can be listed, the newest first.
+/// Kinds that can be listed, newest first.
 const KINDS: [&str; 5] = ["epic", "user_story", "acceptance_criteria", "requirement", "steering_document"];
 
-/// Arguments that name what a tool changes, or else what it adds to; the nearest first.
+/// Arguments that name what a tool changes, or what it adds to; the most specific first.
 const REFERENCES: [&str; 8] = [
     "reference",
     "entity_id",

@@ -1,7 +1,7 @@
-//! The program `requirements-mcp-server`: what an AI host launches to reach the requirements on a Spexus server.
+//! The program `requirements-mcp-server`: the bridge that an AI host starts to reach the requirements on a Spexus server.
 //!
-//! Towards the host it is a server of [`crate::stdio`] like the others; behind it there is no store but HTTP. A request is
-//! checked here, asked there (`upstream.rs`), and answered in the words of the host's revision.
+//! To the host it is a [`crate::stdio`] server like the others, but it has no store: a request is
+//! validated here, forwarded (`upstream.rs`), and answered in the host's revision.
 
 mod arguments;
 mod body;
@@ -34,13 +34,13 @@ use upstream::Upstream;
 
 pub use server::profile;
 
-/// What the program is called, here and to the server.
+/// The name of the program, also for the server.
 const NAME: &str = "requirements-mcp-server";
 
 /// Requests wait for the server, not for each other.
 const THREADS_MAX: usize = 64;
 
-/// How often the log says, at level debug, how the connection to the server fares.
+/// How often the log reports connection statistics, at level debug.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Exit codes.
@@ -93,7 +93,7 @@ fn serve(arguments: &Arguments) -> Result<u8, Ending> {
     Ok(stdio::serve(config.profile, server, options))
 }
 
-/// Lets be seen, beside the report on requests and memory, how often the server had to be asked again.
+/// Adds the number of retries to the report on requests and memory.
 async fn report(upstream: Arc<Upstream>) {
     loop {
         tokio::time::sleep(REPORT_INTERVAL).await;

@@ -1,6 +1,7 @@
-//! Joins two streams of changes while one takes the other's place: no change is lost, and none is announced twice.
+//! Merges two streams of changes while one replaces the other: no change is lost or announced twice.
 //!
-//! A change that the older stream announces meanwhile is held back. The newer stream announces it too, unless it happened
+//! A change from the older stream is held back. The newer stream announces it, too, unless it happened
+//! before that stream began; then it is announced at the end.
 //! before that stream began; then it is announced at the end.
 
 use std::{
@@ -17,23 +18,23 @@ pub struct Overlap(Mutex<State>);
 struct State {
     /// The number of the newest stream.
     newest: u64,
-    /// How many streams have begun whose older ones have not ended.
+    /// How many streams have begun whose predecessors have not ended.
     n_begun: usize,
-    /// What was announced since the first of them began.
+    /// The changes announced since the first of them began.
     announced: BTreeSet<Change>,
-    /// What older streams have announced since then.
+    /// The changes that older streams have announced since then.
     held: BTreeSet<Change>,
 }
 
 impl Overlap {
-    /// A stream begins, beside those with lower numbers.
+    /// A stream begins, while those with lower numbers are still open.
     pub fn begin(&self, number: u64) {
         let mut state = self.lock();
         state.newest = number;
         state.n_begun += 1;
     }
 
-    /// Takes a change from a stream. Returns whether to announce it now.
+    /// Receives a change from a stream. Returns whether to announce it now.
     pub fn take(&self, number: u64, change: &Change) -> bool {
         let mut state = self.lock();
         let is_newest = number >= state.newest;
@@ -45,7 +46,7 @@ impl Overlap {
         is_newest
     }
 
-    /// The streams before one that has begun have ended. Returns what only they announced.
+    /// The predecessors of a stream have ended. Returns the changes that only they announced.
     pub fn end(&self) -> BTreeSet<Change> {
         let mut state = self.lock();
         state.n_begun = state.n_begun.saturating_sub(1);

@@ -1,4 +1,4 @@
-//! What the server is asked: a JSON-RPC request with its headers, complete in itself.
+//! A JSON-RPC request to the server with its headers, self-contained.
 
 use std::time::{Duration, Instant};
 
@@ -6,41 +6,41 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 
-/// The revision that the server is spoken to in, whatever the host speaks.
+/// The revision used with the server, whatever revision the host uses.
 pub const REVISION: &str = "2026-07-28";
 
-/// Something to ask.
+/// A request.
 pub struct Question<'a> {
     /// The method.
     pub method: &'static str,
-    /// What it is about, which the protocol wants in a header: the name of a tool or prompt, or a URI.
+    /// Its subject, which the protocol requires in a header: the name of a tool or prompt, or a URI.
     pub name: Option<&'a str>,
     /// Its parameters.
     pub params: Map<String, Value>,
-    /// Names the request in both logs.
+    /// Its id in both logs.
     pub request_id: String,
-    /// When the host asked.
+    /// When the host sent it.
     pub started: Instant,
-    /// How long it may take from then; the configured time if nothing else is said.
+    /// Its time limit from then; by default the configured one.
     pub timeout: Option<Duration>,
-    /// Whether the server is asked to tell how far it is.
+    /// Whether progress is requested.
     pub wants_progress: bool,
-    /// For a call that writes: another call that shows whether this one happened.
+    /// For a writing call: another call that shows whether this one happened.
     pub look: Option<String>,
 }
 
-/// How far the server is with a question.
+/// The progress of a request.
 pub struct Told<'a> {
-    /// It only grows.
+    /// It only increases.
     pub progress: f64,
-    /// What it grows to, where that is known.
+    /// The total, if known.
     pub total: Option<f64>,
-    /// What is being done.
+    /// The current step.
     pub message: Option<&'a str>,
 }
 
 impl<'a> Question<'a> {
-    /// A question that is asked from now on, with the configured time.
+    /// A request that starts now, with the configured time limit.
     pub fn new(method: &'static str, params: Map<String, Value>, request_id: String) -> Question<'a> {
         Question {
             method,
@@ -54,7 +54,7 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// The headers that go with it.
+    /// Its headers.
     //@= spexus://REQ-131
     //@# 002 R12.1: the bridge sends the token
     pub fn headers(&self) -> HeaderMap {
@@ -95,7 +95,7 @@ impl<'a> Question<'a> {
     }
 }
 
-/// A name as a header can carry it: as it is, or in Base64 where it has other characters or looks like Base64.
+/// A name as a header value: unchanged, or in Base64 if it has other characters or looks like Base64.
 fn header_form(name: &str) -> String {
     let is_plain = name.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
         && name.trim() == name

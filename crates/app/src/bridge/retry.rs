@@ -1,4 +1,4 @@
-//! When a request is tried again, and after how long.
+//! When a request is retried, and after which pause.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -8,11 +8,11 @@ use std::{
 /// The pause before the first retry; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
-/// No pause is longer, unless the server asks for it.
+/// The maximal pause, unless the server asks for a longer one.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// The pause before retry number `n`, from 0. Up to half of it is left to chance, so that many clients of a server that
-/// comes back do not all come at once.
+/// The pause before retry number `n`, from 0. Up to half of it is random, so that the clients of a recovering
+/// server do not all return at once.
 //@= spexus://REQ-142
 //@# 002 R13.4: a backend that is away is tried again, with growing pauses
 pub fn pause(n: u32) -> Duration {
@@ -20,22 +20,22 @@ pub fn pause(n: u32) -> Duration {
     full.mul_f64(0.5 + chance() / 2.0)
 }
 
-/// Tells whether a status says that the same request may work later.
+/// Returns whether a retry after this status may succeed.
 pub fn is_passing(status: u16) -> bool {
     matches!(status, 429 | 502 | 503 | 504)
 }
 
-/// The pause that a `Retry-After` asks for, in seconds. A date is left aside: the ordinary pause does.
+/// The pause of a `Retry-After`, in seconds. A date is ignored: the default pause is used.
 pub fn asked_pause(header: Option<&str>) -> Option<Duration> {
     header?.trim().parse().ok().map(Duration::from_secs)
 }
 
-/// A number from 0 to 1, good enough to spread load.
+/// A random number from 0 to 1, good enough to spread load.
 fn chance() -> f64 {
     random() as f64 / u64::MAX as f64
 }
 
-/// A number that no other process has, most likely.
+/// A number that most likely no other process has.
 pub fn random() -> u64 {
     RandomState::new().hash_one(0)
 }

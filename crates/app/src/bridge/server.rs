@@ -1,4 +1,4 @@
-//! The bridge as a server of its host: every question goes to the Spexus server, and its answer back.
+//! The bridge as an MCP server: forwards every request to the Spexus server.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -21,19 +21,19 @@ use crate::budget::bad_cursor;
 use crate::large;
 use crate::requirements::{self, instead, meant};
 
-/// Who connects is answered within two seconds, also when nobody is behind us.
+/// The handshake is answered within two seconds, even if the server is unreachable.
 const INTRODUCTION_TIME: Duration = Duration::from_millis(1_500);
 
-/// How long that answer may wait for the stream of changes. One that opens later is made up for by an announcement.
+/// How long the handshake may wait for the stream of changes. If it opens later, everything is announced as changed.
 const STREAM_TIME: Duration = Duration::from_millis(500);
 
-/// How long a subscription may wait for the server to listen.
+/// How long a subscription may wait for the server's acknowledgement.
 const SUBSCRIPTION_TIME: Duration = Duration::from_secs(5);
 
-/// A list that is gathered whole has no more pages than this.
+/// The maximal number of pages of a list.
 const PAGES_MAX: usize = 100;
 
-/// How the bridge introduces itself.
+/// The bridge's own profile.
 //@= spexus://REQ-052
 //@# 002 R3.5: the server is called requirements-mcp-server and has a semantic version
 //@= spexus://REQ-048
@@ -47,14 +47,14 @@ pub fn profile() -> Profile {
     profile
 }
 
-/// Answers one host.
+/// The server for one host.
 pub struct Bridge {
     upstream: Arc<Upstream>,
     lists: Arc<Lists>,
     listener: Listener,
 }
 
-/// What is kept until the server says that it changed.
+/// Values cached until the server announces a change.
 #[derive(Default)]
 pub struct Lists {
     tools: Cached<Vec<ServerTool>>,
@@ -63,17 +63,17 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// Forgets the tools, and what is said about them.
+    /// Invalidates the tools and the instructions.
     pub fn forget_tools(&self) {
         self.tools.forget();
     }
 
-    /// Forgets the prompts.
+    /// Invalidates the prompts.
     pub fn forget_prompts(&self) {
         self.prompts.forget();
     }
 
-    /// Forgets everything: nobody knows what happened meanwhile.
+    /// Invalidates everything, because changes may have been missed.
     pub fn forget(&self) {
         self.tools.forget();
         self.prompts.forget();
@@ -82,7 +82,7 @@ impl Lists {
 }
 
 impl Bridge {
-    /// A bridge to a server. Nothing is asked before the host asks.
+    /// A bridge to a server. It sends nothing before the host does.
     pub fn new(upstream: Arc<Upstream>) -> Arc<Self> {
         let lists = Arc::new(Lists::default());
         let listener = Listener::start(upstream.clone(), lists.clone());
@@ -100,7 +100,7 @@ impl Bridge {
         self.upstream.ask(question, || !context.is_cancelled(), |_| {})
     }
 
-    /// Asks for a page and reads its items.
+    /// Requests a page and parses its items.
     fn page<T>(
         &self,
         context: &Context<'_>,
@@ -114,15 +114,16 @@ impl Bridge {
         listed::page(result, key, item).ok_or_else(|| failure::not_understood(method))
     }
 
-    /// Returns a whole list, from memory unless it changed.
+    /// Returns a whole list, from the cache unless it changed.
     fn whole<T>(
         &self,
         context: &Context<'_>,
         cached: &Cached<Vec<T>>,
         fetch: impl Fn(Option<&str>) -> Result<Page<T>, Failure>,
     ) -> Result<Arc<Vec<T>>, Failure> {
-        let give_up =
-            || context.is_cancelled().then(|| Failure::new(FailureKind::Timeout, "nobody waits any more"));
+        let give_up = || {
+            context.is_cancelled().then(|| Failure::new(FailureKind::Timeout, "the caller no longer waits"))
+        };
         cached.get(self.listener.is_listening(), give_up, || {
             let mut items = Vec::new();
             let mut cursor = None;
@@ -138,7 +139,7 @@ impl Bridge {
         })
     }
 
-    /// The tools that can be called.
+    /// The callable tools.
     //@= spexus://REQ-158
     //@# 002 R15.3: frequent requests are cached
     fn all_tools(&self, context: &Context<'_>) -> Result<Arc<Vec<ServerTool>>, Failure> {
@@ -187,8 +188,8 @@ impl Server for Bridge {
         Ok(Page::whole(listed.map(|known| known.tool.clone()).collect()))
     }
 
-    /// The backend offers only what it serves and the token may use. Another tool of ours is called anyway: the backend then
-    /// says why it cannot be, where we could only say that it is unknown.
+    /// The server lists only tools that the token may use. Others of our tools are called anyway: the server then
+    /// explains why they cannot be.
     fn tool(&self, context: &Context<'_>, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
         let tools = self.all_tools(context)?;
         let known = tools.iter().map(|known| &known.tool).find(|tool| tool.name == name).cloned();
@@ -220,7 +221,7 @@ impl Server for Bridge {
         let params = json!({ "name": tool.name, "arguments": arguments });
         let mut question = Question { look, ..question(context, "tools/call", Some(&tool.name), params)? };
         question.wants_progress = context.progress.is_wanted();
-        // Asked again after a drop, the server begins anew; the host hears nothing until it is further than before.
+        // After a retry the server starts again; the host gets no progress until the call is further than before.
         let told = |told: Told<'_>| context.progress.report(told.progress, told.total, told.message);
         let result = self.upstream.ask(question, || !context.is_cancelled(), told)?;
         listed::output(result).ok_or_else(|| failure::not_understood("tools/call"))
@@ -250,13 +251,13 @@ impl Server for Bridge {
     fn check_subscription(&self, context: &Context<'_>, uri: &str) -> Result<(), Failure> {
         self.read(context, uri)?;
         drop(large::take());
-        // Answered only when the server listens: whatever changes after the answer is heard of.
+        // Answered only when the server listens, so that no change after the answer is missed.
         let listening = async { tokio::time::timeout(SUBSCRIPTION_TIME, self.listener.hears(uri)).await };
         match self.upstream.wait(listening, || !context.is_cancelled()) {
             Some(Ok(())) => Ok(()),
             _ => Err(Failure::new(
                 FailureKind::Unavailable,
-                "the server does not tell of changes now: try again",
+                "change notifications are unavailable now: try again",
             )),
         }
     }
@@ -266,7 +267,7 @@ impl Server for Bridge {
         let asked = async { tokio::time::timeout(SUBSCRIPTION_TIME, self.listener.honoured(&uris)).await };
         match self.upstream.wait(asked, || !context.is_cancelled()) {
             Some(Ok(honoured)) => Ok(honoured),
-            // Nobody can say now. They are asked for when the server is back.
+            // Unknown for now. They are requested when the server is back.
             _ => Ok(uris),
         }
     }
@@ -336,7 +337,7 @@ fn question<'a>(
     Ok(Question { name, started, ..Question::new(method, params, context.request_id()) })
 }
 
-/// Lists that are gathered whole have one page, which no cursor leads to.
+/// Complete lists have a single page, to which no cursor leads.
 fn only_page(cursor: Option<&str>) -> Result<(), Failure> {
     match cursor {
         None => Ok(()),

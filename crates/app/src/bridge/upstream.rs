@@ -1,4 +1,4 @@
-//! Asks the server: JSON-RPC by POST, each request complete in itself, tried again within its time when nobody answers.
+//! Sends requests to the server: JSON-RPC by POST, each self-contained, retried within its time limit.
 
 use std::{
     error::Error,
@@ -27,20 +27,20 @@ use super::{
 };
 use crate::{large, logging::without_secrets, requirements::headers};
 
-/// How often a running request is looked at for being wanted still.
+/// How often a running request checks whether it was cancelled.
 const LOOK_INTERVAL: Duration = Duration::from_millis(25);
 
-/// A connection attempt that takes longer is given up, and another one made.
+/// A slower connection attempt is abandoned and replaced.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The longest pause before a lost answer is asked for again: whether a write happened should be known soon.
+/// The longest pause before asking for a lost answer again, because the outcome of a write should be known soon.
 const LOST_PAUSE_MAX: Duration = Duration::from_secs(2);
 
-/// Kept back from a request's time, at most a tenth of it, so that our answer, which says what is known, comes before the
-/// general one that the request timed out.
+/// Reserved from a request's time, at most a tenth of it, so that our answer with the known facts is sent before the
+/// general time-out error.
 const ANSWERING_TIME: Duration = Duration::from_millis(200);
 
-/// After how long without a byte a connection is probed for being alive.
+/// After how long without a byte a connection is probed.
 const KEEPALIVE: Duration = Duration::from_secs(20);
 
 /// The server, and the connections to it.
@@ -51,8 +51,8 @@ pub struct Upstream {
     runtime: Runtime,
     retries_max: u32,
     timeout: Duration,
-    /// Goes before the ids of requests: no other process ever asks under the same id, which is also the key by which the
-    /// server knows a retry.
+    /// The prefix of request ids: unique to this process, because the id is also the key by which the
+    /// server recognises a retry.
     label: String,
     n_requests: AtomicU64,
     n_retries: AtomicU64,
@@ -60,7 +60,7 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// Prepares everything; connects to nothing yet.
+    /// Prepares the client; does not connect yet.
     pub fn new(config: &Config) -> io::Result<Self> {
         // A second start in one process, as in tests, keeps the first.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -82,7 +82,7 @@ impl Upstream {
         }
         let client = Client::builder()
             .default_headers(headers)
-            // A redirected POST is a GET, and a token must not follow to wherever somebody points.
+            // Redirects are not followed: a redirected POST becomes a GET, and the token must not be sent elsewhere.
             .redirect(redirect::Policy::none())
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_nodelay(true)
@@ -110,22 +110,22 @@ impl Upstream {
         &self.backend
     }
 
-    /// How many requests there were, and how many retries.
+    /// The number of requests, and of retries.
     pub fn counts(&self) -> (u64, u64) {
         (self.n_requests.load(Ordering::Relaxed), self.n_retries.load(Ordering::Relaxed))
     }
 
-    /// Waits until the server has served a request since this was last waited for, so that it takes the token.
+    /// Waits until the server has served another request, which shows that it accepts the token.
     pub async fn served(&self) {
         self.served.notified().await;
     }
 
-    /// Lets something run beside the requests.
+    /// Runs a task concurrently with requests.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.runtime.spawn(task);
     }
 
-    /// Waits for something on this thread, but no longer than it is wanted.
+    /// Blocks this thread, until the result or a cancellation.
     pub fn wait<T>(&self, task: impl Future<Output = T>, is_wanted: impl Fn() -> bool) -> Option<T> {
         self.runtime.block_on(async {
             tokio::select! {
@@ -136,7 +136,7 @@ impl Upstream {
         })
     }
 
-    /// Asks, and waits for the result. Progress is reported on this thread.
+    /// Sends a request, and waits for the result. Progress is reported on this thread.
     pub fn ask(
         &self,
         mut question: Question<'_>,
@@ -150,7 +150,7 @@ impl Upstream {
         let request_id = question.request_id.clone();
         let answer = self.wait(self.answer(question, &told), is_wanted);
         let result =
-            answer.unwrap_or_else(|| Err(Failure::new(FailureKind::Timeout, "nobody waits any more")));
+            answer.unwrap_or_else(|| Err(Failure::new(FailureKind::Timeout, "the caller no longer waits")));
         let duration = started.elapsed();
         match &result {
             Ok(_) => tracing::debug!(request_id, ?duration, "{method} was answered"),
@@ -161,8 +161,9 @@ impl Upstream {
         result
     }
 
-    /// Tries until there is an answer, time or patience runs out. A write whose answer may have been lost is asked for, with the
-    /// same key, as long as there is time: the server replays the answer, or runs now what never reached it.
+    /// Retries until there is an answer, the time is over or the retries are used up. A write whose answer may have been lost
+    /// is repeated with the
+    /// same key as long as there is time: the server replays the answer, or executes what never arrived.
     async fn answer(
         &self,
         mut question: Question<'_>,
@@ -177,7 +178,7 @@ impl Upstream {
         let body = question.body();
         let mut n_retries = 0;
         let mut reason = None;
-        // Whether an attempt may have reached the server, and its outcome is unknown.
+        // Whether an attempt may have reached the server, so that its outcome is unknown.
         let mut is_open = false;
         let ending = |failure: Failure, is_open: bool| match (&question.look, question.name) {
             (Some(look), Some(tool)) if is_open => failure::may_have_happened(failure, tool, look),
@@ -255,7 +256,7 @@ impl Upstream {
             Err(None) => {
                 let failure = failure::from_status(status, self.url(), &content_type);
                 return match retry::is_passing(status) {
-                    // A proxy cannot tell how far the server came.
+                    // A proxy does not know how far the server came.
                     true if matches!(status, 502 | 504) => Attempt::Lost(failure, asked),
                     true => Attempt::Failed(failure, asked),
                     false => Attempt::Answered(Err(failure)),
@@ -279,7 +280,7 @@ impl Upstream {
         }
     }
 
-    /// Reads the answer, which is an object or a stream of events. None where it is neither.
+    /// Reads the answer, which is an object or a stream of events. None if it is neither.
     async fn message(
         &self,
         mut response: Response,
@@ -328,7 +329,7 @@ impl Upstream {
         Ok(message)
     }
 
-    /// Opens a stream of events, which is only an attempt: who listens decides when to try again.
+    /// Makes one attempt to open a stream of events; the caller decides when to retry.
     pub async fn open(&self, mut question: Question<'_>) -> Result<Response, Failure> {
         let headers = question.headers();
         let body = question.body();
@@ -356,12 +357,12 @@ impl Upstream {
     }
 }
 
-/// What came of one try.
+/// The outcome of one attempt.
 enum Attempt {
     Answered(Result<Map<String, Value>, Failure>),
-    /// It may work later, perhaps after the pause that the server asks for.
+    /// A retry may succeed, perhaps after the pause that the server asks for.
     Failed(Failure, Option<Duration>),
-    /// The request was sent, and its answer did not arrive: the server may have done what was asked.
+    /// The request was sent, but its answer did not arrive: the server may have executed it.
     Lost(Failure, Option<Duration>),
 }
 
@@ -378,7 +379,7 @@ struct Message {
 }
 
 impl Message {
-    /// Tells of progress, if it is about that, under the token that we asked with.
+    /// Reports a progress notification with our token.
     fn tell(&self, token: &str, told: &impl Fn(Told<'_>)) {
         let params = &self.params;
         if self.method != "notifications/progress" || params["progressToken"] != token {
@@ -404,7 +405,7 @@ fn is_stream(response: &Response) -> bool {
     header_text(response, header::CONTENT_TYPE).is_some_and(|kind| kind.starts_with("text/event-stream"))
 }
 
-/// Why an answer cannot be passed on; none where it is not what the protocol says.
+/// Why an answer cannot be forwarded; none if it violates the protocol.
 fn refused(problem: BodyProblem) -> Option<Attempt> {
     match problem {
         BodyProblem::TooLarge => Some(too_large()),
@@ -423,7 +424,7 @@ fn too_large() -> Attempt {
     )))
 }
 
-/// The innermost reason, which says more than the outer ones.
+/// The innermost cause, which is more specific than the outer ones.
 pub fn cause(error: &dyn Error) -> String {
     error.source().map_or_else(|| error.to_string(), cause)
 }

@@ -1,4 +1,4 @@
-//! Follows the store while the session lasts: other processes write to it too.
+//! Follows the store during the session, because other processes write to it, too.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -12,17 +12,17 @@ use store::{Mode, Store, Tx};
 use super::local::Local;
 use crate::requirements::changes;
 
-/// How often the store is looked at. It costs one look at the end of an index.
+/// How often the store is polled, which reads only the end of an index.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Changes that are read at once.
+/// How many changes are read at once.
 const READ_AT_ONCE: i64 = 500;
 
-/// Tells of changes from now on, until the session ends.
+/// Sends change notifications from now on, until the session ends.
 pub fn start(local: &Arc<Local>, changed: Arc<Changed>) {
     let local = Arc::downgrade(local);
     let spawned = std::thread::Builder::new().name("changes".into()).spawn(move || follow(&local, &changed));
     if let Err(error) = spawned {
-        tracing::warn!("changes are not told: {error}");
+        tracing::warn!("change notifications failed: {error}");
     }
 }
 
@@ -32,10 +32,10 @@ fn follow(local: &Weak<Local>, changed: &Changed) {
         let is_behind = match local.opened() {
             Ok(opened) => {
                 let last = last.get_or_insert(opened.place);
-                // Who may not ask is not told anything either.
+                // Callers without rights get no notifications either.
                 opened.server.caller().is_some_and(|caller| look(&opened.store, &caller, last, changed))
             }
-            // Whoever asks for something is told why the store cannot be opened.
+            // The error is reported when a call needs the store.
             Err(_) => false,
         };
         drop(local);
@@ -45,7 +45,7 @@ fn follow(local: &Weak<Local>, changed: &Changed) {
     }
 }
 
-/// Tells what is new, and whether there is more.
+/// Sends what is new, and returns whether there is more.
 fn look(store: &Store, caller: &Caller, last: &mut Place, changed: &Changed) -> bool {
     let (after, viewer) = (*last, caller.viewer().cloned());
     let read = move |tx: &mut Tx<'_>| -> store::Result<(Vec<revision::Change>, Vec<Change>)> {

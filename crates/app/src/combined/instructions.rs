@@ -1,5 +1,6 @@
-//! The instructions of `spexus mcp`: what the store and the project hold, and how the tools work together. They are short, because an
-//! agent pays for every word.
+//! The instructions of `spexus mcp`: the contents of the store and the project, and how the tools work together. They are
+//! short, because
+//! every word costs tokens.
 
 use std::cmp::Reverse;
 
@@ -14,7 +15,7 @@ use crate::requirements;
 /// Why there is no traceability.
 pub const NO_PROJECT: &str = "neither this folder nor one above it has a .duvet/config.toml or .spexus/project.toml; `duvet init` makes the first";
 
-/// How many specifications are named: those with the most to do.
+/// How many specifications are named: those with the most open requirements.
 const SPECIFICATIONS_MAX: usize = 5;
 
 /// Writes the instructions.
@@ -25,7 +26,7 @@ pub fn write(combined: &Combined, context: &Context<'_>) -> String {
              (short ids such as 1a2b3c4d), followed into code."
         }
         (Some(_), _) => "Requirements, kept in a store: REQ-027 in a story US-004 of an epic EP-001.",
-        (None, _) => "Requirements that specifications state, followed into code.",
+        (None, _) => "Requirements stated by specifications, traced into code.",
     }
     .to_owned()];
     if combined.daily.is_some() {
@@ -39,7 +40,7 @@ pub fn write(combined: &Combined, context: &Context<'_>) -> String {
             lines.push(counts);
             prompt = active;
         }
-        // A host must be able to connect all the same.
+        // A host must be able to connect nevertheless.
         Some(Err(failure)) => lines.push(format!("The store cannot be used: {}", failure.message)),
         None => {}
     }
@@ -59,19 +60,19 @@ pub fn write(combined: &Combined, context: &Context<'_>) -> String {
     }
 }
 
-/// How the tools go together.
+/// How to combine the tools.
 fn the_loop(combined: &Combined) -> String {
     let mut steps = vec!["`next` says what is open, `get` reads it and names the code to look at"];
     if combined.trace().is_some() {
         steps.push("`get` with that place shows the code, `check_citation` checks the comment that cites the requirement");
     }
     if combined.threats.is_some() {
-        steps.push("`threats` before you write what decides who may do what");
+        steps.push("`threats` before you write authorization code");
     }
     format!("Work so: {}.", steps.join("; "))
 }
 
-/// What the store has, and the prompt for agents if somebody wrote one.
+/// The contents of the store, and the prompt for agents if there is one.
 fn stored(combined: &Combined, context: &Context<'_>) -> Result<(String, Option<Value>), mcp::Failure> {
     let store = combined.requirements()?;
     let report = store.call(known::STATUS_REPORT, json!({}), context)?;
@@ -95,7 +96,7 @@ fn counted(count: &Value, kind: &str) -> String {
     if *count == 1 { format!("1 {name}") } else { format!("{count} {many}") }
 }
 
-/// What the project has.
+/// The contents of the project.
 fn about(model: &Model) -> Vec<String> {
     let [not_started, in_progress, needs_tests, done] = model.counts();
     let n_all = model.catalogue.requirements.len();

@@ -1,5 +1,5 @@
-//! The local store. It is opened beside the handshake and not before it, since some hosts start a server only to ask what
-//! it can do.
+//! The local store. It is opened during the handshake and not before, because some hosts start a server only to ask for its
+//! capabilities.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,18 +16,18 @@ use crate::spexus::config::StoreConfig;
 use crate::spexus::now;
 use crate::tmkb::Patterns;
 
-/// A store that could not be opened is not tried again sooner than this.
+/// The pause before opening an unusable store again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// One agent asks a few things at once.
+/// One agent sends few requests at once.
 const CONNECTIONS: usize = 4;
 
-/// The store, and who acts on it.
+/// The store, and the acting user.
 pub struct Local {
     config: StoreConfig,
     credentials: Credentials,
     tools: Arc<Tools>,
     slot: Mutex<Slot>,
-    /// How the checkout is looked at that the agent works in.
+    /// Reads the agent's checkout.
     beside: Arc<OnceLock<LookBeside>>,
 }
 
@@ -37,25 +37,25 @@ struct Slot {
     failure: Option<(Instant, Failure)>,
 }
 
-/// What is known of a store that is open.
+/// An open store.
 #[derive(Clone)]
 pub struct Opened {
     /// The store.
     pub store: Store,
-    /// What answers from it.
+    /// The server that answers from it.
     pub server: Arc<Requirements>,
-    /// What had happened when it was opened; whatever comes after is new to this session.
+    /// The last change when it was opened; later ones are new to this session.
     pub place: Place,
 }
 
 impl Local {
-    /// A store that nobody has opened yet.
+    /// A store that is not open yet.
     pub fn new(config: StoreConfig, acting: Option<String>, tools: Arc<Tools>) -> Arc<Local> {
         let credentials = Credentials::LocalAgent(acting);
         Arc::new(Local { config, credentials, tools, slot: Mutex::default(), beside: Arc::default() })
     }
 
-    /// Joins the checkout that the agent works in, from now on.
+    /// Uses the agent's checkout from now on.
     pub fn join(&self, look: LookBeside) {
         // There is one checkout in a session.
         let _ = self.beside.set(look);
@@ -63,16 +63,16 @@ impl Local {
 
     /// Opens the store on another thread.
     pub fn open_soon(self: Arc<Local>) {
-        // Without a thread it is opened by the first who needs it.
+        // Without a thread it is opened on first use.
         let _ = std::thread::Builder::new().name("store".into()).spawn(move || drop(self.server()));
     }
 
-    /// What answers from the store.
+    /// The server that answers from the store.
     pub fn server(&self) -> Result<Arc<Requirements>, Failure> {
         self.opened().map(|opened| opened.server)
     }
 
-    /// What answers from the store, if it is open.
+    /// The same, if the store is open.
     pub fn server_if_open(&self) -> Option<Arc<Requirements>> {
         let slot = self.slot.try_lock().ok()?;
         slot.opened.as_ref().map(|opened| opened.server.clone())
@@ -84,13 +84,13 @@ impl Local {
         slot.opened.as_ref().map(|opened| opened.store.clone())
     }
 
-    /// Who acts on the store.
+    /// The acting user.
     pub fn credentials(&self) -> Credentials {
         self.credentials.clone()
     }
 
-    /// The open store. One that could not be opened is tried again now and then, so that the server recovers when it is
-    /// mended.
+    /// The open store. Opening is retried from time to time, so that the server recovers when the store is
+    /// repaired.
     pub fn opened(&self) -> Result<Opened, Failure> {
         let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(opened) = &slot.opened {
@@ -123,7 +123,7 @@ impl Local {
         let store = self.config.open(CONNECTIONS)?;
         let request = ops::Request::new(Via::Mcp, now());
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", self.config.location);
-        // Hosts keep what servers log, so that no secret can be told here. It also saves the memory and the time of hashing
+        // Hosts keep the logs of servers, so no secret can be printed here. This also saves the memory and the time of hashing
         // a password.
         if ops::silent_first_start(&store, &request).map_err(|error| failed(&error))? {
             tracing::warn!(

@@ -1,4 +1,4 @@
-//! The reference of all tools, made from the tools themselves. A test keeps `docs/reference/tools.md` current, and runs the
+//! The reference of all tools, generated from the tools themselves. A test keeps `docs/reference/tools.md` current, and runs the
 //! examples.
 
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use crate::requirements::{self, SETS, ToolOptions, Tools};
 use crate::spexus::manual::type_of;
 use crate::tmkb;
 
-/// A call of every tool that is not an operation.
+/// An example of every tool that is not an operation.
 const EXAMPLES: &[(&str, &str)] = &[
     ("validate_citation", r#"{"citation": "//= docs/kettle.md#lid\n//# The lid MUST close."}"#),
     ("get_requirement_status", r#"{"req_identifier": "39cb0701b02de728"}"#),
@@ -29,14 +29,14 @@ const EXAMPLES: &[(&str, &str)] = &[
     ),
 ];
 
-/// A call of every tool: its name, and arguments.
+/// An example of every tool: its name, and arguments.
 pub fn examples() -> impl Iterator<Item = (&'static str, &'static str)> {
     let of_operations =
         requirements::all().map(|(entry, tool)| (requirements::name_of(entry, tool), tool.example));
     of_operations.chain(EXAMPLES.iter().copied())
 }
 
-/// A call of every tool for daily work: its name, and arguments.
+/// An example of every tool for daily work: its name, and arguments.
 pub fn daily_examples() -> Vec<(String, &'static str)> {
     daily::described().map(|(tool, example)| (tool.name, example)).collect()
 }
@@ -44,7 +44,7 @@ pub fn daily_examples() -> Vec<(String, &'static str)> {
 /// The reference, in Markdown.
 pub fn tools() -> String {
     let mut text = String::from(
-        "# Tools\n\nEvery tool that agents are offered, by the set that it is in. This page is generated; what it says stands in the tools \
+        "# Tools\n\nEvery tool for agents, by tool set. This page is generated from the tools \
          themselves.\nIds may be UUIDs or reference ids in any case. Sets are chosen with `spexus mcp --toolsets`; see [the guide](../guide/agents.md).\n",
     );
     let own = |tool: &Tool, name: &str| {
@@ -70,7 +70,7 @@ pub fn tools() -> String {
     text
 }
 
-/// The tools of a set; `about` says what the manual has to say of an argument.
+/// The tools of a set; `about` adds to the description of an argument.
 fn section(text: &mut String, set: &str, tools: &[Arc<Tool>], about: impl Fn(&Tool, &str) -> String) {
     let _ = writeln!(text, "\n# `{set}`");
     for tool in tools {

@@ -1,5 +1,5 @@
 //! `spexus mcp`: requirements in the local store, their traces in the project of the current folder, and the threats
-//! against them, for one agent in one session.
+//! to them, for one agent in one session.
 
 mod daily;
 mod follow;
@@ -30,20 +30,20 @@ use crate::spexus::{Exit, config};
 use crate::tmkb::{self, ThreatServer};
 use crate::{gate, logging, managed, override_profile, stdio};
 
-/// What can be chosen beside the sets of requirements.
+/// The sets in addition to those of requirements.
 const TRACE: &str = "trace";
 const THREATS: &str = "threats";
 
 /// The set with the tool that checks a change.
 const GATE_SET: &str = "thread";
 
-/// Everything.
+/// All sets.
 const ALL: &str = "all";
 
-/// What is chosen when nobody says.
+/// The default sets.
 pub const DEFAULT_SET: &str = daily::SET;
 
-/// Everything that can be chosen.
+/// All valid choices.
 pub fn sets() -> impl Iterator<Item = &'static str> {
     [daily::SET].into_iter().chain(requirements::SETS).chain([TRACE, THREATS, ALL])
 }

@@ -1,5 +1,5 @@
-//! `search_requirements` where there are both kinds: those that are managed in the store, and those that the project's
-//! specifications state.
+//! `search_requirements` for both kinds: managed requirements in the store, and requirements of the project's
+//! specifications.
 
 use mcp::{Context, Failure, Tool, ToolOutput};
 use serde_json::{Map, Value, json};
@@ -10,15 +10,15 @@ use crate::requirements::budget::PageWindow;
 
 use super::turns::Turns;
 
-/// The tool that both parts have.
+/// The tool of both parts.
 pub const NAME: &str = ops::known::SEARCH_REQUIREMENTS.name;
 
-/// Arguments that only requirements in the store can satisfy.
+/// Arguments that apply only to requirements in the store.
 const MANAGED_ONLY: [&str; 5] = ["type", "status", "priority", "epic_id", "user_story_id"];
-/// How many are found when nobody says.
+/// The default number of results.
 const LIMIT: i64 = 50;
 
-/// The tool for both, made from the one for the store.
+/// The tool for both, derived from the one for the store.
 pub fn tool(managed: &Tool) -> Tool {
     let mut tool = managed.clone();
     tool.description = "Search requirements in the store (origin managed) and in the project's specifications (origin spec)."
@@ -40,7 +40,7 @@ pub fn tool(managed: &Tool) -> Tool {
     tool
 }
 
-/// Searches both. Ranks of the two cannot be compared, so that they take turns.
+/// Searches both. Their ranks cannot be compared, so results alternate.
 pub fn search(
     requirements: &Requirements,
     trace: &TraceServer,
@@ -127,7 +127,7 @@ impl Managed<'_> {
     }
 }
 
-/// A hit that is named by its short id, and not by 64 digits twice.
+/// A hit with its short id instead of 64 digits.
 fn short(mut hit: Value) -> Value {
     if let Some(hit) = hit.as_object_mut().filter(|hit| hit.contains_key("short_id")) {
         hit.shift_remove("identifier");

@@ -1,4 +1,4 @@
-//! The managed requirements that the project cites: their texts from the store of the session, and the checkout for the thread.
+//! The managed requirements that the project cites: their texts from the session's store, and the checkout for the thread.
 
 use std::sync::{Arc, Weak};
 
@@ -8,8 +8,8 @@ use trace::project::Options;
 use super::local::Local;
 use crate::managed::{self, Beside, Live, ProjectFile, Pulled, Seen};
 
-/// Adds what `.spexus/project.toml` says to a project. Requirements in the local store are asked for there; those on a server
-/// were pulled, and every other tool of the session is about the local store.
+/// Applies `.spexus/project.toml` to a project. Requirements in the local store are read from it; those on a server
+/// from the last pull, because all other tools of the session use the local store.
 pub fn add(options: &mut Options, local: Option<&Arc<Local>>) {
     let file = managed::with_pulled_or_problem(options);
     let (Some(file), Some(local)) = (file, local) else { return };

@@ -1,20 +1,20 @@
-//! Two lists as one: requirements of the store and of specifications, whose orders cannot be compared.
+//! Alternates between two lists whose orders cannot be compared: requirements of the store and of specifications.
 
-/// Two lists that take turns until one ends.
+/// Two lists that alternate until one ends.
 pub struct Turns {
-    /// How many there are in the store.
+    /// The number in the store.
     pub n_managed: i64,
-    /// How many specifications state.
+    /// The number in specifications.
     pub n_spec: i64,
 }
 
 impl Turns {
-    /// How many of the first list come before a place.
+    /// How many of the first list come before a position.
     pub fn managed_before(&self, place: i64) -> i64 {
         self.n_managed.min(((place + 1) / 2).max(place - self.n_spec))
     }
 
-    /// Whether a place belongs to the first list.
+    /// Whether a position belongs to the first list.
     pub fn is_managed(&self, place: i64) -> bool {
         self.managed_before(place + 1) > self.managed_before(place)
     }

@@ -79,7 +79,7 @@ fn stale_snapshot(project: &Project, model: &Model) -> Result<Option<Diagnostic>
     let old = match read_if_there(&project.options.root, path.as_ref()) {
         Ok(Some(old)) => old,
         Ok(None) => {
-            let message = format!("{path} is not there");
+            let message = format!("snapshot not found: {path}");
             return Ok(Some(Diagnostic::warning(Code::Snapshot, message).help("`duvet report` writes it")));
         }
         Err(problem) => return Ok(Some(Diagnostic::error(Code::Snapshot, format!("{path}: {problem}")))),

@@ -1,4 +1,4 @@
-//! Answers within a budget of tokens: pages are cut at an item, and long texts are shortened, with a note on the rest.
+//! Answers within a token budget: pages end after an item, and long texts are shortened, with a note on the rest.
 
 use mcp::Failure;
 use ops::known;
@@ -6,38 +6,38 @@ use serde_json::{Map, Value, json};
 
 use crate::budget::{Room, TOKENS_DEFAULT, TOKENS_NOTE, bad_cursor, cut};
 
-/// Where not all texts of a page fit, each has so many characters; the first number with which they do.
+/// If the texts of a page do not fit, each is cut to this many characters; the first number that fits.
 const TEXTS: [usize; 3] = [5_000, 1_500, 300];
-/// A text that is cut keeps at least so many characters.
+/// The minimal length of a cut text.
 const SHORTEST: usize = 12;
-/// Where an item says how to get what was cut.
+/// The field of an item that says how to get the rest.
 pub(super) const MORE: &str = "more";
-/// How to get what was cut where nothing else has it.
+/// How to get the rest if nothing else has it.
 pub(super) const HIGHER: &str = "ask again with a higher max_tokens";
-/// The highest place in a list.
+/// The highest position in a list.
 const OFFSET_MAX: i64 = 1_000_000_000;
 
-/// How much is wanted of an answer, and from where on.
+/// The requested part of an answer.
 pub struct PageWindow {
-    /// How many items come before.
+    /// How many items to skip.
     pub offset: i64,
-    /// Where the page of the operation begins that they are taken from; its beginning when absent.
+    /// The start of the operation's page from which they are taken; by default its beginning.
     page: Option<PageStart>,
-    /// How long the answer may be.
+    /// The maximal length of the answer.
     pub max_tokens: usize,
 }
 
-/// Where a page of an operation begins that was cut to the budget.
+/// The start of an operation's page that was truncated.
 #[derive(Clone)]
 struct PageStart {
     /// The operation's own cursor.
     cursor: String,
-    /// How many items of that page were told before.
+    /// How many items of that page were returned before.
     skip: i64,
 }
 
 impl PageWindow {
-    /// The beginning of a list, in so many tokens.
+    /// The beginning of a list, with this budget.
     pub fn of(max_tokens: usize) -> PageWindow {
         PageWindow { offset: 0, page: None, max_tokens }
     }
@@ -56,7 +56,7 @@ impl PageWindow {
         Ok(window)
     }
 
-    /// The operation's arguments that say where to begin.
+    /// The operation's arguments for the start.
     pub fn start(&self) -> (Option<&str>, i64) {
         match &self.page {
             Some(page) => (Some(&page.cursor), page.skip),
@@ -64,8 +64,8 @@ impl PageWindow {
         }
     }
 
-    /// The cursor for what comes after the first items of a page; the whole page when the operation has told where the next
-    /// one begins.
+    /// The cursor after the first items of a page; after the whole page if the operation has returned the start of the next
+    /// one.
     fn cursor_after(&self, n_kept: i64, next: Option<&str>) -> String {
         let page = match (next, &self.page) {
             (Some(cursor), _) => Some(PageStart { cursor: cursor.to_owned(), skip: 0 }),
@@ -75,8 +75,8 @@ impl PageWindow {
         cursor(self.offset + n_kept, page.as_ref())
     }
 
-    /// Cuts the list under `key` into a page. How many items it has in all stands at `total`; where that is empty, the
-    /// answer has all of them.
+    /// Cuts the list under `key` into a page. `total` is the field with the total; if it is empty, the
+    /// answer has all items.
     pub fn page(&self, key: &str, total: &str, mut answer: Value) -> Value {
         let all = answer.pointer(total).filter(|_| !total.is_empty()).and_then(Value::as_i64);
         let Some(object) = answer.as_object_mut() else { return answer };
@@ -93,11 +93,11 @@ impl PageWindow {
         object.shift_remove("offset");
         let next_page = object.shift_remove("next_cursor");
         let next_page = next_page.as_ref().and_then(Value::as_str);
-        // Of what is counted up to a limit only, nobody knows how many remain.
+        // With an inexact total the number of remaining items is unknown.
         let is_counted = object.get("total_count_exact") != Some(&json!(false));
         let n_items = items.len();
         if self.offset > 0 {
-            // The fields beside the list were sent with its first page.
+            // The fields beside the list were returned with its first page.
             object.retain(|_, value| value.get("data").is_none());
         }
         let mut answer = PageWindow::of(self.max_tokens / 2).short(answer);
@@ -115,7 +115,7 @@ impl PageWindow {
                     answer["remaining"] = json!(remaining);
                 }
             }
-            // Tokens do not end where items do, so that the sum may be a little off.
+            // Tokens do not end at item borders, so the sum may be slightly off.
             if kept.len() < 2 || count(&answer) <= self.max_tokens {
                 return answer;
             }
@@ -137,8 +137,8 @@ impl PageWindow {
     }
 }
 
-/// As many items as fit, at least one. Their texts are shortened only where not all items fit otherwise, and then no more
-/// than is needed.
+/// As many items as fit, at least one. Their texts are shortened only if not all items fit otherwise, and as little
+/// as possible.
 fn fitting(mut items: Vec<Value>, all: &Room) -> Vec<Value> {
     for limit in [None].into_iter().chain(TEXTS.map(Some)) {
         if let Some(limit) = limit {
@@ -161,7 +161,7 @@ fn fitting(mut items: Vec<Value>, all: &Room) -> Vec<Value> {
     kept
 }
 
-/// An item that does not fit even when its texts are cut.
+/// An item that does not fit even with cut texts.
 fn shortened(item: Value, room: usize) -> Value {
     let more = item.as_object().map(rest_of);
     let mut item = PageWindow::of(room.saturating_sub(TOKENS_NOTE)).short(item);
@@ -173,7 +173,7 @@ fn shortened(item: Value, room: usize) -> Value {
     item
 }
 
-/// Cuts the texts of an item that have more characters, and says how to get the rest.
+/// Cuts longer texts of an item, and says how to get the rest.
 fn brief(item: &mut Value, limit: usize) {
     let Some(fields) = item.as_object_mut() else { return };
     let mut is_cut = false;
@@ -186,7 +186,7 @@ fn brief(item: &mut Value, limit: usize) {
     }
 }
 
-/// Where the rest of an item is whose text was cut.
+/// How to get the rest of an item with a cut text.
 fn rest_of(item: &Map<String, Value>) -> String {
     match item.get("reference_id").and_then(Value::as_str) {
         Some(reference)
@@ -216,7 +216,7 @@ pub(super) fn count(value: &Value) -> usize {
     tokens::count(&value.to_string())
 }
 
-/// What names something, and is of no use when it is cut.
+/// A name, which is useless when cut.
 const NAMES: [&str; 10] = [
     "id",
     "reference_id",
@@ -230,7 +230,7 @@ const NAMES: [&str; 10] = [
     MORE,
 ];
 
-/// Halves the longest text, or the longest list where no text is long; at last leaves something out.
+/// Halves the longest text, or the longest list if no text is long; at last removes a field.
 fn shorten(value: &mut Value) -> bool {
     let mut longest = (0, None);
     find(value, "", &mut longest);
@@ -281,12 +281,12 @@ fn find(value: &Value, path: &str, longest: &mut (usize, Option<String>)) {
     }
 }
 
-/// The cursor of a place in a list.
+/// The cursor of a position in a list.
 pub fn cursor_at(offset: i64) -> String {
     cursor(offset, None)
 }
 
-/// The letter keeps clients from taking a cursor for a number to calculate with.
+/// The letter prevents clients from calculating with cursors as numbers.
 fn cursor(offset: i64, page: Option<&PageStart>) -> String {
     match page {
         None => format!("o{offset}"),

@@ -1,4 +1,4 @@
-//! What a change of the store means to agents: which resources read differently now, and which lists.
+//! Translates changes of the store for agents: which resources and which lists have changed.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use store::{Tx, revision};
 
 use super::uri::SCHEMES;
 
-/// What changed for agents. Resources have the spelling of [`canonical`], once by id and once by reference id.
+/// The changes for agents. Resources are in the spelling of [`canonical`], once by id and once by reference id.
 pub fn of(tx: &mut Tx<'_>, changes: &[revision::Change]) -> store::Result<Vec<Change>> {
     let mut found = Found::default();
     for change in changes {
@@ -22,7 +22,7 @@ pub fn of(tx: &mut Tx<'_>, changes: &[revision::Change]) -> store::Result<Vec<Ch
     Ok(lists.chain(found.uris.into_iter().map(Change::Resource)).collect())
 }
 
-/// The canonical URI of change notifications: ids in our spelling, lists without their filters.
+/// The canonical URI for change notifications: ids in our spelling, lists without their filters.
 pub fn canonical(uri: &str) -> String {
     let Some((scheme, rest)) = uri.split_once("://") else { return uri.to_owned() };
     let scheme = scheme.to_ascii_lowercase();
@@ -84,7 +84,7 @@ impl Found {
         if !list.is_empty() {
             self.uris.insert(list.to_owned());
         }
-        // Where it is, and where it was before it moved.
+        // The current parent, and the previous one.
         let now = entity::find(tx, &Reference::Id(change.entity_id.clone()))?;
         let before = |name: &str| fields[name][0].as_str().map(str::to_owned);
         for story in [now.as_ref().and_then(|now| now.user_story_id.clone()), before("user_story_id")] {

@@ -1,4 +1,4 @@
-//! Completes what is being typed: ids, statuses, priorities and types.
+//! Completes arguments: ids, statuses, priorities and types.
 
 use mcp::{Completion, CompletionReference, Context, Failure, FailureKind};
 use ops::known;
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use super::{Requirements, resources};
 
-/// How many suggestions are given.
+/// The maximal number of suggestions.
 const SUGGESTIONS: i64 = 100;
-/// How many ids are asked for at once.
+/// How many ids are requested at once.
 const AT_ONCE: usize = 50;
 
-/// Values that begin with what was typed.
+/// Values with a prefix.
 pub fn complete(
     server: &Requirements,
     context: &Context<'_>,
@@ -38,7 +38,7 @@ pub fn complete(
     }
 }
 
-/// What is completed must belong to a template; that prompts exist is checked before.
+/// An argument must belong to a template; prompts are checked before.
 fn check(reference: &CompletionReference) -> Result<(), Failure> {
     let CompletionReference::Resource(uri) = reference else { return Ok(()) };
     let start = |uri: &str| uri.split('?').next().unwrap_or_default().to_owned();
@@ -51,7 +51,7 @@ fn check(reference: &CompletionReference) -> Result<(), Failure> {
     ))
 }
 
-/// Reference ids of a kind: the newest where nothing tells them apart yet, else those that begin so.
+/// Reference ids of a kind: the newest without a prefix, otherwise those that match it.
 fn ids(
     server: &Requirements,
     context: &Context<'_>,
@@ -65,7 +65,7 @@ fn ids(
         let arguments = json!({ "kind": kind, "limit": SUGGESTIONS, "sort": "number_descending" });
         let page = server.call(known::LIST_ENTITIES, arguments, context)?;
         found = references(&page);
-        // One more than is shown says that there are more.
+        // One more than shown tells whether there are more.
         if page["total_count"].as_i64().unwrap_or_default() > SUGGESTIONS {
             let arguments =
                 json!({ "kind": kind, "limit": 1, "offset": SUGGESTIONS, "sort": "number_descending" });

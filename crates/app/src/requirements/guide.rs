@@ -1,4 +1,4 @@
-//! The instructions of the requirements servers: the active prompt, with a guide to the tools and resources in it.
+//! The instructions of the requirements servers: the active prompt, with a guide to the tools and resources.
 
 use mcp::Tool;
 use ops::Effect;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::tools::Tools;
 
 impl Tools {
-    /// The tools that somebody may use and the resources, in a line each.
+    /// The tools of the caller and the resources, a line each.
     //@= spexus://REQ-024
     //@# 001 R3.3: instructions guide to the tools
     //@= spexus://REQ-026
@@ -26,20 +26,20 @@ impl Tools {
     }
 }
 
-/// A tool with the arguments that it needs: `get_history(reference)`.
+/// A tool with its required arguments: `get_history(reference)`.
 fn signature(tool: &Tool) -> String {
     let required = tool.input_schema.as_json()["required"].as_array().map(Vec::as_slice).unwrap_or_default();
     let required: Vec<&str> = required.iter().filter_map(Value::as_str).collect();
     format!("{}({})", tool.name, required.join(", "))
 }
 
-/// What there is to read.
+/// The resources.
 const RESOURCES: &str = "Resources: epic://{id}, user-story://{id}, requirement://{id}, acceptance-criteria://{id}, \
     steering-document://{id}, prompt://{id}; epic://{id}/hierarchy, user-story://{id}/requirements, \
     user-story://{id}/acceptance-criteria, requirement://{id}/relationships; epics://list, user-stories://list, \
     requirements://search?query={query}.";
 
-/// A prompt as instructions, with a guide in its place.
+/// A prompt as instructions, with the guide at its placeholder.
 //@= spexus://REQ-003
 //@# 000 instructions: instructions are description and content of the active prompt, and empty without one
 pub fn instructions(prompt: &Value, guide: &str) -> String {
@@ -51,15 +51,15 @@ pub fn instructions(prompt: &Value, guide: &str) -> String {
     }
 }
 
-/// The place of the guide in a prompt.
+/// The placeholder for the guide in a prompt.
 const PLACE: &str = "{{capabilities}}";
 
-/// A prompt's text with the guide where the prompt wants it, or else at the end.
+/// A prompt's text with the guide at its placeholder, or at the end.
 pub fn with_guide(content: &str, guide: &str) -> String {
     if content.contains(PLACE) { content.replace(PLACE, guide) } else { format!("{content}\n\n{guide}") }
 }
 
-/// A prompt's text with the guide only where the prompt wants it.
+/// A prompt's text with the guide only at a placeholder.
 pub fn with_guide_if_wanted(content: &str, guide: impl FnOnce() -> String) -> String {
     if content.contains(PLACE) { content.replace(PLACE, &guide()) } else { content.to_owned() }
 }

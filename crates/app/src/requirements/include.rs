@@ -1,5 +1,6 @@
-//! What an answer includes when it is asked to: what is above, below and beside an entity, what entities in a list say, and what is left
-//! out otherwise.
+//! Optional parts of an answer: the parents, children and relationships of an entity, the texts of entities in a list, and
+//! details that
+//! are left out otherwise.
 
 use mcp::{Context, Failure};
 use ops::known;
@@ -8,21 +9,21 @@ use serde_json::{Map, Value, json};
 use super::budget::PageWindow;
 use super::{Requirements, budget, slim};
 
-/// What `get_entity` can bring along.
+/// What `get_entity` can include.
 pub const PARTS: [&str; 5] = ["parents", "children", "relationships", "comments", "history"];
 /// The texts of entities in a list.
 const TEXT: &str = "text";
-/// All that there is: UUIDs, times, project, creator.
+/// All fields: UUIDs, times, project, creator.
 const DETAILS: &str = "details";
 
-/// What an answer is asked to include.
+/// The requested parts.
 #[derive(Debug, Default)]
 pub struct Include {
-    /// What is around an entity.
+    /// The surroundings of an entity.
     pub parts: Vec<String>,
-    /// What entities in a list say.
+    /// The texts of entities in a list.
     pub text: bool,
-    /// What is left out otherwise.
+    /// The details.
     pub details: bool,
 }
 
@@ -35,7 +36,7 @@ pub fn schema(with_surroundings: bool) -> Value {
 }
 
 impl Include {
-    /// Takes what is to be included out of the arguments.
+    /// Takes the requested parts out of the arguments.
     pub fn take(arguments: &mut Map<String, Value>) -> Include {
         let wanted = arguments.shift_remove("include").unwrap_or_default();
         let mut include = Include::default();
@@ -53,7 +54,7 @@ impl Include {
     }
 }
 
-/// What is around an entity, by the names of the parts. They share so many tokens.
+/// The surroundings of an entity, by part. They share the budget.
 pub fn around(
     server: &Requirements,
     context: &Context<'_>,
@@ -90,7 +91,7 @@ pub fn around(
         };
         let value = if include.details { value } else { slim::things(value, false, include) };
         let mut value = window.page("data", "/total_count", value);
-        // There is nothing to turn pages with here; the lists have tools of their own.
+        // These lists are not paged; there are separate tools for them.
         if let Some(value) = value.as_object_mut()
             && value.shift_remove("nextCursor").is_some()
         {
@@ -106,7 +107,7 @@ pub fn around(
     Ok(around)
 }
 
-/// What is directly below an entity.
+/// The children of an entity.
 fn children(
     server: &Requirements,
     context: &Context<'_>,

@@ -1,5 +1,5 @@
-//! Finds the tool that an agent meant when it called one that does not exist, such as `list_epics`, `epic_create` or
-//! `get_changelog`. The error names that tool; nothing is called in place of the other.
+//! Finds the tool that an agent meant when it calls an unknown one, such as `list_epics`, `epic_create` or
+//! `get_changelog`. The error names that tool; it is not called automatically.
 
 use mcp::{Instead, Tool};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use store::model::Reference;
 use super::meant::KINDS;
 use super::tools;
 
-/// What other programs call any of our kinds.
+/// Names of our kinds in other programs.
 const THINGS: &[&str] = &[
     "issue",
     "issues",
@@ -22,13 +22,13 @@ const THINGS: &[&str] = &[
     "tickets",
 ];
 
-/// The verbs of tools that have one for each kind, and what else they are called.
+/// The verbs of tools that exist for each kind, and their synonyms.
 const VERBS: &[(&str, &[&str])] = &[
     ("create", &["create", "add", "new", "make"]),
     ("update", &["update", "edit", "change", "modify", "patch", "set", "assign", "move", "transition"]),
 ];
 
-/// Returns which of the tools to use in place of one that is not among them.
+/// Returns the tool to use instead of an unknown one.
 pub fn instead_of(shown: &[impl AsRef<Tool>], name: &str, arguments: &Value) -> Option<Instead> {
     let is_shown = |name: &str| shown.iter().any(|tool| tool.as_ref().name == name);
     let plain = nearest::plain(&name.replace(['.', '/'], "_"));
@@ -42,7 +42,7 @@ pub fn instead_of(shown: &[impl AsRef<Tool>], name: &str, arguments: &Value) -> 
     let find = |fits: &dyn Fn(&str, &[&str]) -> bool| {
         known.iter().copied().find(|(entry, tool)| fits(tools::name_of(entry, tool), tool.also))
     };
-    // The whole name says more than a verb and a kind, and so does one such as `get_requirement_history` without its kind.
+    // The whole name is more specific than a verb and a kind, and so is one such as `get_requirement_history` without its kind.
     let is_two_words = |also: &str| also.contains('_') && also == spoken.verb;
     let whole = find(&|_, also| also.contains(&plain.as_str())).or_else(|| {
         let has_kind = spoken.kind.is_some();
@@ -51,7 +51,7 @@ pub fn instead_of(shown: &[impl AsRef<Tool>], name: &str, arguments: &Value) -> 
     let by_kind = || {
         let (verb, _) =
             VERBS.iter().find(|(_, others)| others.iter().any(|other| spoken.begins_with(other)))?;
-        // What is to be changed may be known by its reference alone.
+        // The kind to change may be known only from its reference.
         let kind = spoken.kind.or_else(|| kind_of_reference(arguments).filter(|_| *verb == VERBS[1].0))?;
         let tool = format!("{verb}_{kind}");
         is_shown(&tool).then_some(tool)
@@ -81,14 +81,14 @@ pub fn instead_of(shown: &[impl AsRef<Tool>], name: &str, arguments: &Value) -> 
 
 /// The verb and the kind in the name of a tool: `get` and `requirement` in both `get_requirement` and `requirement_get`.
 pub struct Spoken {
-    /// The verb, and what else is neither of the two.
+    /// The verb, and everything that is neither verb nor kind.
     pub verb: String,
     /// The kind, if there is one.
     pub kind: Option<&'static str>,
 }
 
 impl Spoken {
-    /// Reads a name of plain letters.
+    /// Parses a name in plain letters.
     pub fn read(plain: &str) -> Spoken {
         let kinds = KINDS.iter().flat_map(|(kind, names)| names.iter().map(move |name| (*name, Some(*kind))));
         let mut nouns: Vec<(&str, Option<&'static str>)> =

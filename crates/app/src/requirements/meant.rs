@@ -1,4 +1,4 @@
-//! What agents mean who have not read the schemas: other names of arguments, priorities by name, reference ids as they are
+//! Normalizes arguments that agents wrote from memory: other names of arguments, priorities by name, reference ids as they are
 //! written elsewhere. The fixed list is in `docs/guide/agents.md`.
 
 use mcp::{Failure, Schema, Tool};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::tools;
 
-/// Other names of arguments, best first. One is taken only where the tool has the argument, and the call does not give it.
+/// Other names of arguments, best first. One is used only if the tool has the argument, and the call does not give it.
 const SYNONYMS: &[(&str, &[&str])] = &[
     ("reference", &["requirement_id", "user_story_id", "epic_id", "requirement", "user_story", "epic"]),
     ("epic_id", &["epic", "epic_link", "epic_reference", "parent_id", "parent", "root"]),
@@ -102,7 +102,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("file", &["file_path", "path", "file_name"]),
     ("context", &["query", "task", "description", "feature"]),
 ];
-/// Other names of the one id that says what a tool works on.
+/// Other names of the only id of a tool.
 const IDS: &[&str] = &[
     "id",
     "reference",
@@ -121,11 +121,11 @@ const IDS: &[&str] = &[
     "work_item_id",
     "item_id",
 ];
-/// Other names of priorities, the first of which is 1.
+/// Other names of priorities, starting with 1.
 const PRIORITIES: [&[&str]; 4] =
     [&["critical", "p1", "urgent"], &["high", "p2"], &["medium", "p3", "normal"], &["low", "p4"]];
 
-/// What the names of tools call kinds.
+/// The names of kinds in the names of tools.
 pub const KINDS: &[(&str, &[&str])] = &[
     ("epic", &["epic", "epics"]),
     ("user_story", &["user_story", "user_stories", "story", "stories"]),
@@ -136,9 +136,9 @@ pub const KINDS: &[(&str, &[&str])] = &[
     ("requirement", &["requirement", "requirements", "req", "reqs"]),
 ];
 
-/// Changes arguments into what they mean. Returns what the caller should know about it.
+/// Normalizes arguments. Returns notes for the caller.
 pub fn normalise(schema: &Schema, arguments: &mut Value) -> Vec<String> {
-    // Names in the schema's spelling come first, so that `epicId` is not taken for a stranger.
+    // Names in the schema's spelling come first, so that `epicId` is recognised.
     let mut notes = schema.normalise(arguments);
     let (Some(properties), Some(given)) = (schema.properties(), arguments.as_object_mut()) else {
         return notes;
@@ -174,12 +174,12 @@ pub fn normalise(schema: &Schema, arguments: &mut Value) -> Vec<String> {
             *text = reference;
         }
     }
-    // What has found its name may still be of another kind.
+    // A renamed argument may still have a value of another type.
     notes.extend(schema.normalise(arguments));
     notes
 }
 
-/// Reads kinds by their other names, also where they are called a type.
+/// Recognises kinds by their other names, also if they are called a type.
 fn take_kind(properties: &Map<String, Value>, given: &mut Map<String, Value>) {
     let kind = |value: &Value| {
         let name = nearest::plain(value.as_str()?);
@@ -197,12 +197,12 @@ fn take_kind(properties: &Map<String, Value>, given: &mut Map<String, Value>) {
     }
 }
 
-/// Leaves out empty ids that need not be given, and what stands before the name of a user.
+/// Removes empty optional ids, and prefixes of user names.
 fn tidy(schema: &Schema, given: &mut Map<String, Value>) {
     let required = schema.as_json().get("required").and_then(Value::as_array);
     let is_required =
         |name: &str| required.is_some_and(|required| required.iter().any(|known| known == name));
-    // In an update an empty id may be meant to clear something.
+    // In an update an empty id may be meant to clear the field.
     let changes = schema.properties().is_some_and(|known| known.contains_key("expected_version"));
     given.retain(|name, value| changes || !(name.ends_with("_id") && value == "" && !is_required(name)));
     for name in ["assignee_id", "assignee", "creator"] {
@@ -214,7 +214,7 @@ fn tidy(schema: &Schema, given: &mut Map<String, Value>) {
     }
 }
 
-/// Gives an argument the value that the call has under another name.
+/// Sets an argument from a value under another name.
 fn take_synonym(
     properties: &Map<String, Value>,
     given: &mut Map<String, Value>,
@@ -234,7 +234,7 @@ fn take_synonym(
     }
 }
 
-/// The one argument that says what a tool works on: the first that is required, of a tool that makes nothing.
+/// The subject of a tool: the first required argument, if the tool creates nothing.
 fn only_id(schema: &Schema) -> Option<&str> {
     let required = schema.as_json().get("required")?.as_array()?;
     let first = required.first()?.as_str()?;
@@ -244,7 +244,7 @@ fn only_id(schema: &Schema) -> Option<&str> {
         .filter(|name| *name == "reference" || name.ends_with("_id"))
 }
 
-/// Checks arguments, and says of each that is missing what it is: schemas are too short to.
+/// Validates arguments, and describes each missing one, because the listed schemas are too short to.
 pub fn check(tool: &Tool, arguments: &Value) -> Result<(), Failure> {
     let mut errors = tool.input_schema.check(arguments);
     if errors.is_empty() {
@@ -265,7 +265,7 @@ fn priority(text: &str) -> Option<usize> {
     PRIORITIES.iter().position(|names| names.contains(&text.as_str())).map(|index| index + 1)
 }
 
-/// `EP-001` for `EP001`, `EP_001`, `epic://EP-001` and `#EP-001`; nothing where the text is fine, or means something else.
+/// `EP-001` for `EP001`, `EP_001`, `epic://EP-001` and `#EP-001`; none if the text is valid, or means something else.
 fn reference(text: &str) -> Option<String> {
     let bare = text.trim().trim_start_matches('#');
     let bare = bare.split_once("://").map_or(bare, |(_, path)| path).trim_end_matches('/');

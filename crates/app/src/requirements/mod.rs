@@ -1,5 +1,5 @@
-//! Requirements for agents: the operations as tools, the entities as resources, and prompts that bring their context. The
-//! same server answers over HTTP and over stdio; what differs is who asks.
+//! Requirements for agents: the operations as tools, the entities as resources, and prompts with their context. The
+//! same server answers over HTTP and over stdio, with different authentication.
 
 pub mod budget;
 pub mod changes;
@@ -40,7 +40,7 @@ pub use self::resources::templates;
 pub use self::sets::{SETS, ToolOptions, headers};
 pub use self::tools::{LISTED_META, Offer, Tools, all, name_of, set_of};
 
-/// How the HTTP endpoint introduces itself.
+/// The profile of the HTTP endpoint.
 //@= spexus://REQ-014
 //@# 001 R1.3: serverInfo is "spexus mcp" with its title and version 1.0.0
 //@= spexus://REQ-016
@@ -48,7 +48,7 @@ pub use self::tools::{LISTED_META, Offer, Tools, all, name_of, set_of};
 pub fn profile() -> Profile {
     let mut profile = Profile::new("spexus mcp", "1.0.0");
     profile.title = Some("MCP server for requirements management system".into());
-    // The seed that describes the server demands the title in its revision, which does not know it yet.
+    // The specification requires the title in a revision that does not have it yet.
     profile.title_since = mcp::Revision::V2024_11_05;
     profile.capabilities = Capabilities::all();
     profile.versions = VersionPolicy::Strict { terminate: false };
@@ -58,22 +58,22 @@ pub fn profile() -> Profile {
     profile
 }
 
-/// Answers for one caller.
+/// The server for one caller.
 pub struct Requirements {
     engine: Engine,
     credentials: Credentials,
     tools: Arc<Tools>,
-    /// What makes the same call twice happen once.
+    /// The idempotency key.
     idempotency_key: Option<String>,
     address: Option<String>,
-    /// Bounds exports, where many may ask at once.
+    /// Limits concurrent exports.
     exports: Option<Arc<Exports>>,
-    /// Whether tools that are not listed are listed after all, for a program that passes them on.
+    /// Whether unlisted tools are listed, too, for a program that forwards them.
     with_unlisted: bool,
 }
 
 impl Requirements {
-    /// A server for whoever shows these credentials.
+    /// A server for a caller with these credentials.
     pub fn new(engine: Engine, credentials: Credentials, tools: Arc<Tools>) -> Requirements {
         Requirements {
             engine,
@@ -93,21 +93,21 @@ impl Requirements {
         self
     }
 
-    /// The same server, whose exports are bounded together with others.
+    /// The same server, which shares a limit of exports with others.
     #[must_use]
     pub fn with_exports(mut self, exports: Arc<Exports>) -> Requirements {
         self.exports = Some(exports);
         self
     }
 
-    /// The same server, which also lists the tools that can be called but are not listed otherwise.
+    /// The same server, which also lists the unlisted tools.
     #[must_use]
     pub fn with_unlisted(mut self, with_unlisted: bool) -> Requirements {
         self.with_unlisted = with_unlisted;
         self
     }
 
-    /// Who is asking, where that can be found out now.
+    /// The caller, if already known.
     pub fn caller(&self) -> Option<ops::Caller> {
         match &self.credentials {
             Credentials::Known(caller) => Some((**caller).clone()),
@@ -115,18 +115,18 @@ impl Requirements {
         }
     }
 
-    /// Which effects the caller may have, in some project.
+    /// The effects that the caller may have in some project.
     fn is_usable(&self) -> impl Fn(Effect) -> bool + use<> {
         let caller = self.caller();
         move |effect| caller.as_ref().is_none_or(|caller| caller.may(effect).is_ok())
     }
 
-    /// The guide to the tools and resources that the caller may use.
+    /// The guide to the tools and resources of the caller.
     fn guide(&self) -> String {
         self.tools.guide(self.is_usable())
     }
 
-    /// Runs what is behind a tool, from a place of its list on. The answer has what an agent needs, and is not cut.
+    /// Runs a tool, from a position of its list on. The answer is reduced for agents, but not truncated.
     pub fn run(
         &self,
         offer: &Offer,
@@ -137,7 +137,7 @@ impl Requirements {
         self.run_within(TOKENS_DEFAULT, offer, arguments, start, context)
     }
 
-    /// The same; what is around an entity has so many tokens.
+    /// The same, with a budget for the surroundings of an entity.
     fn run_within(
         &self,
         max_tokens: usize,
@@ -148,7 +148,7 @@ impl Requirements {
     ) -> Result<Value, Failure> {
         let include = Include::take(&mut arguments);
         if offer.has_budget() {
-            // What it knows to leave out is better left out there.
+            // What the operation can leave out is better left out there.
             arguments.insert(
                 "max_tokens".into(),
                 json!(max_tokens.saturating_sub(TOKENS_NOTE).max(tools::TOKENS_MIN)),
@@ -163,7 +163,7 @@ impl Requirements {
         Ok(answer)
     }
 
-    /// What is behind a tool.
+    /// The operation of a tool.
     pub fn offer(&self, tool: &str) -> Result<&Offer, Failure> {
         self.tools.offer(tool).ok_or_else(Failure::internal)
     }
@@ -179,7 +179,7 @@ impl Requirements {
         serde_json::from_str(&answer).map_err(|error| no_json(entry, &context.request_id(), &error))
     }
 
-    /// The same, as the JSON that the operation answered.
+    /// The same, as the JSON of the operation.
     pub fn ask(
         &self,
         entry: &'static Entry,
@@ -232,11 +232,11 @@ impl Requirements {
 }
 
 fn no_json(entry: &Entry, req_id: &str, error: &serde_json::Error) -> Failure {
-    tracing::error!(req_id, operation = entry.name, "an answer is no JSON: {error}");
+    tracing::error!(req_id, operation = entry.name, "an answer is not JSON: {error}");
     Failure::internal()
 }
 
-/// An answer whose snippets are text: an agent would pay for HTML, and repeat it.
+/// An answer with snippets as text: HTML would cost tokens, and the agent would repeat it.
 fn plain(mut answer: Value) -> Value {
     let hits = answer.get_mut("data").and_then(Value::as_array_mut).into_iter().flatten();
     for snippet in hits.filter_map(|hit| hit.get_mut("snippet")) {
@@ -247,7 +247,7 @@ fn plain(mut answer: Value) -> Value {
     answer
 }
 
-/// An operation's error in the words of the protocol.
+/// An operation's error as a protocol failure.
 //@= spexus://REQ-079
 //@# 002 R6.8: a failing tool is a JSON-RPC error with details
 pub fn failure(error: &Error) -> Failure {
@@ -273,7 +273,7 @@ pub fn failure(error: &Error) -> Failure {
             FieldError { allowed, ..FieldError::new(&field.field, &field.message) }
         })
         .collect();
-    // Some hosts show an agent the message alone, so it says everything that is wrong.
+    // Some hosts show an agent only the message, so it has all errors.
     let message = match errors.as_slice() {
         [_, _, ..] => errors
             .iter()
@@ -293,12 +293,12 @@ pub fn failure(error: &Error) -> Failure {
 
 impl Server for Requirements {
     fn instructions(&self, context: &Context<'_>) -> Option<String> {
-        // Without an active prompt, or where it cannot be read, there is nothing to say.
+        // Without an active prompt, or if it cannot be read, there are no instructions.
         let prompt = self.call(known::GET_ACTIVE_PROMPT, json!({}), context).ok();
         Some(prompt.map(|prompt| instructions(&prompt, &self.guide())).unwrap_or_default())
     }
 
-    /// Only what the caller may use, in any project. A tool that is not listed is still refused by its name when called.
+    /// Only tools that the caller may use in some project. Unlisted tools are still rejected with a reason when called.
     fn tools(&self, _: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
         let tools = match self.with_unlisted {
             true => self.tools.usable_and_unlisted(self.is_usable()),
@@ -386,7 +386,7 @@ impl Server for Requirements {
 
     fn watch(&self, _: Changed) {}
 
-    /// What SQLite answers by key takes less time than another thread would need to begin.
+    /// Reads by key in SQLite take less time than starting them on another thread.
     fn is_quick(&self, request: &Request) -> bool {
         let is_point = |entry: &Entry| entry.mode == store::Mode::Point;
         let is_near = !self.engine.store().is_remote();
@@ -405,7 +405,7 @@ impl Server for Requirements {
     }
 }
 
-/// A list on one page, which has no cursors.
+/// A list on a single page, without cursors.
 fn whole<T>(items: Vec<T>, cursor: Option<&str>) -> Result<Page<T>, Failure> {
     match cursor {
         None => Ok(Page::whole(items)),

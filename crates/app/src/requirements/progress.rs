@@ -1,4 +1,4 @@
-//! Waits for an operation, and tells the client meanwhile how far it is, where it asked for that.
+//! Waits for an operation, and sends progress notifications if the client requested them.
 
 use std::cell::Cell;
 use std::sync::mpsc;
@@ -17,7 +17,7 @@ pub fn wait(engine: &Engine, mut call: Call, told: &mcp::Progress<'_>) -> Reply 
     let (sender, news) = mpsc::channel();
     let done = sender.clone();
     call.progress = Some(now_and_then(move |progress| {
-        // Nobody waits any more, which is not the operation's concern.
+        // A disconnected client does not matter to the operation.
         let _ = sender.send(News::Progress(progress));
     }));
     engine.call(call, move |reply| {
@@ -39,7 +39,7 @@ enum News {
     Reply(Box<Reply>),
 }
 
-/// Passes on the first, the last, and now and then one in between. Of an operation that runs again nothing is heard until it is
+/// Forwards the first, the last, and some notifications in between. When an operation runs again, nothing is sent until it is
 /// further than before.
 fn now_and_then(tell: impl Fn(Progress) + Send + 'static) -> OnProgress {
     let last = Cell::new(None);

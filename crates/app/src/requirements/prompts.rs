@@ -1,5 +1,5 @@
-//! Prompts that bring their context: the entity, what is above, beside and below it, and the threats that fit. What people
-//! wrote is fenced, so that a model takes it for data.
+//! Prompts with their context: the entity, its parents, siblings and children, and its threats. Users'
+//! texts are enclosed in marks, so that a model treats them as data.
 
 use std::fmt::Write as _;
 
@@ -11,12 +11,12 @@ use serde_json::{Map, Value, json};
 use super::Requirements;
 use super::guide::with_guide_if_wanted;
 
-/// A prompt that is built in.
+/// A built-in prompt.
 struct BuiltIn {
     name: &'static str,
     title: &'static str,
     about: &'static str,
-    /// The arguments: the name, what belongs there, whether it must be given.
+    /// The arguments: name, description, and whether it is required.
     arguments: &'static [(&'static str, &'static str, bool)],
     task: &'static str,
 }
@@ -84,7 +84,7 @@ const BUILT_IN: [BuiltIn; 6] = [
     },
 ];
 
-/// The built-in prompts and those that are stored.
+/// The built-in prompts and the stored ones.
 //@= spexus://REQ-091
 //@# 002 R8.1: prompts/list returns prompts
 pub fn list(server: &Requirements, context: &Context<'_>) -> Result<Vec<Prompt>, Failure> {
@@ -180,10 +180,10 @@ fn message(role: &str, text: &str) -> Value {
     json!({ "role": role, "content": { "type": "text", "text": text } })
 }
 
-/// How many threats are named.
+/// How many threats are listed.
 const THREATS: usize = 3;
 
-/// How many neighbours of an entity are included.
+/// How many siblings of an entity are included.
 const NEIGHBOURS: i64 = 30;
 
 /// Writes entities and their surroundings.
@@ -258,7 +258,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The story and the epic above a requirement.
+    /// The parents of a requirement.
     fn above(&mut self, story: &str) -> Result<(), Failure> {
         let story = self.ask(known::GET_ENTITY, json!({ "reference": story }))?;
         self.entity("Its user story", &story);
@@ -301,10 +301,10 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The threats to the entity that are open, if the library has any.
+    /// The open threats to the entity, if there is a library.
     fn threats(&mut self, entity: &Value) {
         let about = json!({ "reference": entity["reference_id"] });
-        // A prompt does without them where there is no library.
+        // Without a library the prompt has no threats.
         let Ok(found) = self.ask(known::PROPOSE_THREATS, about) else { return };
         let threats = found["data"].as_array().into_iter().flatten();
         let is_open = |threat: &&Value| matches!(threat["state"].as_str(), Some("open" | "applies"));
@@ -319,7 +319,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A heading and fenced text; nothing where there is no text.
+    /// A heading and fenced text; nothing if there is no text.
     fn section(&mut self, heading: &str, text: &str) {
         if text.trim().is_empty() {
             return;

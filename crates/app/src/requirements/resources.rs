@@ -1,4 +1,4 @@
-//! Entities as resources: listed one by one, read whole, and found by template.
+//! Entities as resources: listed, read completely, and found by template.
 
 use mcp::{Context, Failure, FailureKind, FieldError, Page, Resource};
 use ops::known;
@@ -11,11 +11,11 @@ use crate::budget::bad_cursor;
 const JSON: &str = "application/json";
 /// Entries of one page.
 const PAGE: i64 = 100;
-/// Pages that are gathered for one resource.
+/// The maximal number of pages in one resource.
 const PAGES_MAX: i64 = 200;
 
-/// A page of all entities: kind after kind, project after project, each by number. The cursor names the last entry that
-/// was told, so that neither new nor deleted ones move the others.
+/// A page of all entities: kind by kind, project by project, sorted by number. The cursor names the last returned
+/// entry, so that creates and deletes do not move the others.
 //@= spexus://REQ-055
 //@# 002 R4.1: resources/list returns direct resources
 pub fn list(
@@ -60,7 +60,7 @@ fn resource(entry: &Value) -> Resource {
     }
 }
 
-/// The three families of resources.
+/// The three templates.
 //@= spexus://REQ-064
 //@# 002 R5.1: resources/templates/list returns templates
 pub fn templates() -> Vec<Resource> {
@@ -91,7 +91,7 @@ pub fn templates() -> Vec<Resource> {
     ]
 }
 
-/// Reads a resource whole, as JSON.
+/// Reads a resource completely, as JSON.
 pub fn read(server: &Requirements, context: &Context<'_>, uri: &str) -> Result<String, Failure> {
     let target = target(uri)?;
     let uri::Target { operation, is_template, .. } = target;
@@ -103,7 +103,7 @@ pub fn read(server: &Requirements, context: &Context<'_>, uri: &str) -> Result<S
     found.map_err(|failure| about(failure, is_template, uri))
 }
 
-/// Says whether a resource is there, and reads no more of it than is needed for that.
+/// Returns whether a resource exists, reading no more of it than necessary.
 pub fn check(server: &Requirements, context: &Context<'_>, uri: &str) -> Result<(), Failure> {
     let uri::Target { mut operation, mut arguments, is_list, is_template, kind } = target(uri)?;
     if is_list {
@@ -133,7 +133,7 @@ fn target(uri: &str) -> Result<uri::Target, Failure> {
     })
 }
 
-/// What a template is filled with is an argument; what any other URI names is the resource.
+/// The value in a template is an argument; any other URI names the resource.
 fn about(failure: Failure, is_template: bool, uri: &str) -> Failure {
     match failure.kind {
         FailureKind::NotFound if is_template => Failure { kind: FailureKind::InvalidArguments, ..failure },
@@ -142,7 +142,7 @@ fn about(failure: Failure, is_template: bool, uri: &str) -> Failure {
     }
 }
 
-/// The tree of one epic: that epic with what is below it.
+/// The tree of one epic.
 fn tree(
     server: &Requirements,
     context: &Context<'_>,

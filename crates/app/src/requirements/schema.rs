@@ -1,5 +1,5 @@
-//! Schemas of tools. An agent pays for every word that it is shown, so they are as short as they can be: what the operation
-//! checks by itself, and what a name says by itself, is left out.
+//! Schemas of tools. Every listed word costs the agent tokens, so they are as short as possible: what the operation
+//! validates itself, and what a name explains itself, is left out.
 
 use ops::Shape;
 use serde_json::{Map, Value, json};
@@ -19,8 +19,8 @@ pub fn input(arguments: Vec<(String, Value, bool)>) -> Value {
     schema
 }
 
-/// What is listed of the schema of a tool's arguments: those that are named, or all. What most calls have is enough to know of each,
-/// since more is accepted and the message for a wrong value says what is right.
+/// The listed part of the schema of a tool's arguments: those that are named, or all. The common form of each is enough,
+/// because more is accepted and the error for an invalid value explains what is valid.
 pub fn listed(schema: &Value, names: Option<&[&str]>) -> Value {
     let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
     let properties = schema["properties"].as_object().into_iter().flatten();
@@ -38,7 +38,7 @@ pub fn listed(schema: &Value, names: Option<&[&str]>) -> Value {
     listed
 }
 
-/// The type and the choices of an argument, and what it is about where that is to be explained.
+/// The type and the choices of an argument, with a description if needed.
 fn brief(property: &Value, is_explained: bool) -> Value {
     let mut brief = Map::new();
     let kind = property["type"].as_array().map_or(&property["type"], |kinds| &kinds[0]);
@@ -55,7 +55,7 @@ fn brief(property: &Value, is_explained: bool) -> Value {
     Value::Object(brief)
 }
 
-/// Arguments whose names say what they are.
+/// Arguments whose names are self-explanatory.
 const PLAIN: &[&str] = &[
     "title",
     "description",
@@ -104,7 +104,7 @@ const PLAIN: &[&str] = &[
     "format",
 ];
 
-/// The schema of an argument: its type and choices, and a sentence only where the name does not say enough.
+/// The schema of an argument: its type and choices, and a sentence only if the name does not say enough.
 pub fn argument(name: &str, property: &Value) -> Value {
     let mut short = Map::new();
     let about = property["description"].as_str().unwrap_or_default();
@@ -117,7 +117,7 @@ pub fn argument(name: &str, property: &Value) -> Value {
         {
             return argument(name, only);
         }
-        // Choices with a sentence each become a plain list of their names.
+        // Choices with descriptions become a plain list of their names.
         let names: Vec<&Value> = kept.iter().filter_map(|one| one.get("const")).collect();
         if names.len() == kept.len() {
             return json!({ "type": "string", "enum": names });
@@ -146,7 +146,7 @@ pub fn argument(name: &str, property: &Value) -> Value {
     }
     if let Some(items) = property.get("items") {
         let items = argument("", items);
-        // One value alone is what most calls have.
+        // Most calls have a single value.
         if let Some(kind) = items["type"].as_str().filter(|kind| *kind != "object") {
             let mut types = vec![kind, "array"];
             types.extend(may_clear.then_some("null"));
@@ -161,7 +161,7 @@ pub fn argument(name: &str, property: &Value) -> Value {
     Value::Object(short)
 }
 
-/// The schema of an answer. What may be cut or left out of it is not required.
+/// The schema of an answer. Fields that may be cut or left out are not required.
 pub fn output(mut schema: Value, shape: Shape) -> Value {
     if let Some(root) = schema.as_object_mut() {
         root.shift_remove("$schema");
@@ -182,7 +182,7 @@ pub fn output(mut schema: Value, shape: Shape) -> Value {
 fn relax(schema: &mut Value) {
     match schema {
         Value::Object(keywords) => {
-            // A property may be called like the keyword; then it is an object.
+            // A property may have the keyword's name; then it is an object.
             if keywords.get("required").is_some_and(Value::is_array) {
                 keywords.shift_remove("required");
             }

@@ -1,32 +1,32 @@
-//! Sets of tools: which there are, and which ones a server or a request has chosen.
+//! Tool sets, and the choice of a server or a request.
 
-/// The sets that tools are in, each tool in one.
+/// The tool sets; each tool is in one.
 pub const SETS: [&str; 8] =
     ["requirements", "comments", "steering", "prompts", "bulk", "views", "thread", "work"];
-/// The default: of `requirements`, the tools that daily work needs. The others of that set can be called, though they are
+/// The default: the tools of `requirements` for daily work. The others of that set can be called, but are
 /// not listed.
 pub const DAILY: &str = "daily";
 /// All sets at once.
 const ALL: &str = "all";
 
-/// The HTTP headers by which a request says what it wants to be shown.
+/// The HTTP headers with which a request chooses.
 pub mod headers {
     /// The names of tool sets.
     pub const TOOLSETS: &str = "x-mcp-toolsets";
-    /// The schemas of answers, and answers as structured content, too.
+    /// Output schemas, and answers as structured content, too.
     pub const OUTPUT_SCHEMAS: &str = "spexus-output-schemas";
-    /// Also the tools that can be called but are not listed, for a program that passes tools on.
+    /// Also the unlisted tools, for a program that forwards tools.
     pub const UNLISTED: &str = "spexus-unlisted-tools";
 }
 
-/// Which tools are shown.
+/// The choice of tools.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ToolOptions {
     /// The chosen sets.
     pub sets: Vec<String>,
-    /// Only what changes nothing.
+    /// Only tools that change nothing.
     pub read_only: bool,
-    /// With the schemas of answers, which cost three times as much as the rest.
+    /// With output schemas, which cost three times as many tokens as the rest.
     pub output_schemas: bool,
 }
 
@@ -36,7 +36,7 @@ impl ToolOptions {
         [DAILY].into_iter().chain(SETS).chain([ALL])
     }
 
-    /// Reads the names of sets, with commas in between.
+    /// Parses the names of sets, separated by commas.
     pub fn parse_sets(names: &str) -> Result<Vec<String>, String> {
         let expected = || format!("expected some of {}", Self::choices().collect::<Vec<_>>().join(", "));
         let mut sets = Vec::new();
@@ -62,7 +62,7 @@ impl ToolOptions {
         self.has(tool.set) || (tool.set == SETS[0] && self.has(DAILY))
     }
 
-    /// The chosen sets and another one, as they are written.
+    /// The chosen sets and another one, as a setting.
     pub(super) fn sets_with(&self, set: &str) -> String {
         let sets: Vec<&str> = self.sets.iter().map(String::as_str).chain([set]).collect();
         sets.join(",")

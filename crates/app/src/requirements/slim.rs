@@ -1,12 +1,13 @@
-//! What an agent needs of an answer. Operations answer programs, with UUIDs, times and people. An agent pays for each of them and needs
-//! few, so that it gets the rest only when it asks for it with `include`.
+//! Reduces answers to what an agent needs. Operations answer programs, with UUIDs, times and people. Each of them costs an
+//! agent tokens, and
+//! it needs few, so it gets the rest only on request with `include`.
 
 use ops::{Entry, Shape};
 use serde_json::{Map, Value, json};
 
 use super::include::Include;
 
-/// An epic, story, criterion, requirement or steering document that is read by itself.
+/// The fields of an epic, story, criterion, requirement or steering document that is read individually.
 const ENTITY: &[&str] = &[
     "reference_id",
     "kind",
@@ -24,7 +25,7 @@ const ENTITY: &[&str] = &[
     "version",
     "deleted_at",
 ];
-/// The same in a list, where what it says is read one by one.
+/// The fields in a list, without texts.
 const LISTED_ENTITY: &[&str] = &[
     "reference_id",
     "title",
@@ -39,7 +40,7 @@ const LISTED_ENTITY: &[&str] = &[
 ];
 /// What `text` adds to an entity in a list.
 const TEXTS: &[&str] = &["description", "rationale", "acceptance_criteria"];
-/// What has been written: its name, and what the next call needs.
+/// The fields of a written entity: its name, and what the next call needs.
 const RECEIPT: &[&str] = &["reference_id", "version", "status", "deleted"];
 const COMMENT: &[&str] = &[
     "id",
@@ -61,7 +62,7 @@ const PROMPT: &[&str] =
     &["reference_id", "name", "title", "description", "content", "role", "active", "version", "deleted_at"];
 const LISTED_PROMPT: &[&str] = &["reference_id", "name", "title", "description", "active", "deleted_at"];
 
-/// What no agent needs of anything else.
+/// Fields that no agent needs in other objects.
 const UNNEEDED: &[&str] = &[
     "project",
     "creator",
@@ -73,11 +74,11 @@ const UNNEEDED: &[&str] = &[
     "entity_kind",
     "colour",
 ];
-/// Flags that say nothing when they are not set.
+/// Flags that are left out if they are false.
 const FLAGS: &[&str] =
     &["detached", "resolved", "suspect", "active", "truncated", "acyclic", "initial", "final"];
 
-/// An answer without what an agent does not need, unless it asked for that.
+/// An answer reduced for agents, with the requested details.
 pub fn slim(entry: &Entry, mut answer: Value, include: &Include) -> Value {
     if include.details {
         return answer;
@@ -92,7 +93,7 @@ pub fn slim(entry: &Entry, mut answer: Value, include: &Include) -> Value {
     things(answer, false, include)
 }
 
-/// The things in a value, each with what an agent needs of it.
+/// The objects in a value, each reduced.
 pub fn things(value: Value, is_in_list: bool, include: &Include) -> Value {
     match value {
         Value::Object(fields) => thing(fields, is_in_list, include),
@@ -101,7 +102,7 @@ pub fn things(value: Value, is_in_list: bool, include: &Include) -> Value {
     }
 }
 
-/// Fields that tell a search hit or a comparison from an entity.
+/// Fields that distinguish a search hit or a comparison from an entity.
 const FOUND: [&str; 2] = ["snippet", "covered_by"];
 
 fn thing(mut fields: Map<String, Value>, is_in_list: bool, include: &Include) -> Value {
@@ -127,14 +128,14 @@ fn thing(mut fields: Map<String, Value>, is_in_list: bool, include: &Include) ->
     match needed {
         Some(needed) => fields.retain(|name, _| {
             let is_text = TEXTS.contains(&name.as_str()) && needed == LISTED_ENTITY;
-            // What has no title is known by its text.
+            // An entity without a title is identified by its text.
             needed.contains(&name.as_str()) || (is_text && (include.text || is_nameless))
         }),
         None => leave_out(&mut fields),
     }
     fields.retain(|name, value| {
         let is_unset = FLAGS.contains(&name.as_str()) && *value == false;
-        // Who previews a deletion wants to know what would go; who has deleted it does not.
+        // The preview of a deletion lists what would be deleted; its result does not.
         let is_known = is_deletion && name == "references";
         !(is_unset || is_known)
     });
@@ -155,7 +156,7 @@ fn thing(mut fields: Map<String, Value>, is_in_list: bool, include: &Include) ->
     Value::Object(inner.collect())
 }
 
-/// Leaves out of something that is none of the things above what repeats its name, and what nobody asks for.
+/// Removes repeated names and unneeded fields from other objects.
 fn leave_out(fields: &mut Map<String, Value>) {
     let has_name =
         fields.contains_key("reference_id") && fields.get("kind").is_none_or(|kind| kind != "comment");
@@ -171,7 +172,7 @@ fn leave_out(fields: &mut Map<String, Value>) {
     });
 }
 
-/// Makes the changes of a revision readable: ids of other things say nothing to an agent but that there is another one.
+/// Makes the changes of a revision readable: ids of other entities are useful only as a sign of change.
 fn readable(changes: &mut Map<String, Value>) {
     let moved = |name: &str, change: &Value| {
         name.ends_with("_id") && change.as_array().is_some_and(|pair| pair.iter().all(Value::is_string))
@@ -196,7 +197,7 @@ fn readable(changes: &mut Map<String, Value>) {
     }
 }
 
-/// What is left of something that was written: who wrote it knows the rest.
+/// The rest of a written entity: its writer knows the other fields.
 fn receipt(answer: Value) -> Value {
     let Value::Object(mut fields) = answer else { return answer };
     let has_name = fields.contains_key("reference_id");
@@ -211,7 +212,7 @@ fn receipt(answer: Value) -> Value {
     Value::Object(fields)
 }
 
-/// Keeps of types and statuses what tells them apart.
+/// Reduces types and statuses to what distinguishes them.
 fn names(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -225,7 +226,7 @@ fn names(value: &mut Value) {
     }
 }
 
-/// Keeps of each answer in a list of operations what names it.
+/// Reduces each answer in a bulk operation to its name.
 fn steps(value: &mut Value) {
     for step in value["results"].as_array_mut().into_iter().flatten() {
         if let Some(answer) = step.get_mut("answer") {

@@ -1,4 +1,4 @@
-//! Tools, made from the list of operations: which there are, and what calling one means.
+//! The tools, derived from the list of operations, and the calls behind them.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use serde_json::{Map, Value, json};
 use super::schema;
 use super::sets::ToolOptions;
 
-/// How long an answer may be asked to be, in tokens.
+/// The valid range of `max_tokens`.
 pub const TOKENS_MIN: usize = 200;
 const TOKENS_MAX: usize = 100_000;
-/// A file may be asked for as a whole.
+/// A file may be requested completely.
 const FILE_TOKENS_MAX: usize = 100_000_000;
 
-/// Where a tool says what is listed of its arguments, or that it is not listed, to a program that asked for all.
+/// The key under which a tool tells forwarding programs which arguments it lists, or that it is unlisted.
 pub const LISTED_META: &str = "spexus/listed";
 
 /// The tools of a server, some of which are listed.
@@ -32,21 +32,22 @@ struct Served {
     is_listed: bool,
 }
 
-/// A tool and the operation that it runs.
+/// A tool and its operation.
 pub struct Offer {
     /// The operation.
     pub entry: &'static Entry,
-    /// What becomes of its answer.
+    /// The structure of its answer.
     pub shape: Shape,
     tool: &'static ops::Tool,
     known: Arguments,
 }
 
-/// All tools with their operations: those that are called like their operation, then the others.
+/// All tools with their operations: those named like their operation, then the others.
 pub fn all() -> impl Iterator<Item = (&'static Entry, &'static ops::Tool)> {
     let all = ops::OPERATIONS.iter().flat_map(|entry| entry.tools.iter().map(move |tool| (entry, tool)));
     let own = all.clone().filter(|(_, tool)| tool.name.is_none());
-    // Operations that read one thing stand before those that list many; in these sets it is the other way round.
+    // In these sets operations that read one entity come before those that list many; in the order of operations it is the
+    // other way round.
     own.chain(all.filter(|(_, tool)| tool.name.is_some()).rev())
 }
 
@@ -60,7 +61,7 @@ pub fn set_of(name: &str) -> Option<&'static str> {
     all().find(|(entry, tool)| name_of(entry, tool) == name).map(|(_, tool)| tool.set)
 }
 
-/// The tool with a name, in whichever set it is.
+/// The tool with a name, in any set.
 pub fn find(name: &str) -> Option<Offer> {
     all().find(|(entry, tool)| name_of(entry, tool) == name).map(|(entry, tool)| Offer::new(entry, tool))
 }
@@ -83,17 +84,17 @@ impl Tools {
         Tools { options: options.clone(), listed: listed.collect(), served }
     }
 
-    /// The tools that are listed, in an order that does not change.
+    /// The listed tools, always in the same order.
     pub fn list(&self) -> &[Arc<Tool>] {
         &self.listed
     }
 
-    /// The tools that can be called: those that are listed, and the others of their set.
+    /// The callable tools: the listed ones, and the others of their set.
     pub fn callable(&self) -> Vec<Arc<Tool>> {
         self.served.iter().map(|served| served.tool.clone()).collect()
     }
 
-    /// The listed tools whose effect somebody may have, and those that they can call though they are not listed.
+    /// The listed tools whose effect the caller may have, and the unlisted tools that they can call.
     pub fn usable(&self, is_usable: impl Fn(Effect) -> bool) -> (Vec<Arc<Tool>>, Vec<Arc<Tool>>) {
         let usable = self.served.iter().filter(|served| is_usable(served.offer.entry.effect));
         let (listed, unlisted): (Vec<_>, Vec<_>) = usable.partition(|served| served.is_listed);
@@ -101,7 +102,7 @@ impl Tools {
         (tools(listed), tools(unlisted))
     }
 
-    /// The same for a program that passes tools on: with all arguments, and with the tools that are not listed.
+    /// The same for a program that forwards tools: with all arguments, and with the unlisted tools.
     pub fn usable_and_unlisted(&self, is_usable: impl Fn(Effect) -> bool) -> Vec<Arc<Tool>> {
         let usable = self.served.iter().filter(|served| is_usable(served.offer.entry.effect));
         usable
@@ -114,7 +115,7 @@ impl Tools {
             .collect()
     }
 
-    /// The tool that a call names, listed or not. The error says why a tool that exists cannot be called here.
+    /// The tool that a call names, listed or not. The error says why an existing tool cannot be called here.
     pub fn find(&self, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
         if let Some(served) = self.served.iter().find(|served| served.offer.name() == name) {
             return Ok(Some(served.tool.clone()));
@@ -135,7 +136,7 @@ impl Tools {
         Err(Failure::new(FailureKind::InvalidArguments, reason))
     }
 
-    /// What is behind a tool.
+    /// The call behind a tool.
     pub fn offer(&self, name: &str) -> Option<&Offer> {
         self.served.iter().map(|served| &served.offer).find(|offer| offer.name() == name)
     }
@@ -159,7 +160,7 @@ impl Offer {
         tool
     }
 
-    /// Hints, where they differ from what the protocol assumes without them: that a tool writes, and may destroy.
+    /// Annotations, if they differ from the protocol's defaults: that a tool writes, and may destroy.
     fn annotations(&self) -> Value {
         if !self.entry.writes() {
             return json!({ "readOnlyHint": true });
@@ -180,7 +181,7 @@ impl Offer {
         let properties = self.known.properties().filter(|(name, _)| match self.tool.shown {
             Some(shown) => shown.contains(name),
             None if self.tool.hidden.contains(name) => false,
-            // Pages are turned by a cursor that knows the budget.
+            // A budgeted list has its own cursor.
             None => !matches!(*name, "cursor" | "offset" | "max_tokens"),
         });
         let mut arguments: Vec<(String, Value, bool)> = properties
@@ -195,7 +196,7 @@ impl Offer {
         arguments.push(("include".into(), super::include::schema(self.tool.with_surroundings), false));
         let tokens_max = match self.shape {
             Shape::Page(..) | Shape::Steps => Some(TOKENS_MAX),
-            // What is around an entity is cut, unlike the entity.
+            // The surroundings of an entity are truncated, unlike the entity.
             Shape::Whole if self.tool.with_surroundings => Some(TOKENS_MAX),
             Shape::File => Some(FILE_TOKENS_MAX),
             Shape::Whole | Shape::Names | Shape::Thing => None,
@@ -210,7 +211,7 @@ impl Offer {
         schema::input(arguments)
     }
 
-    /// Takes away the choices that the operation refuses.
+    /// Removes the choices that the operation rejects.
     fn refuse(&self, schema: &mut Value, argument: &str) {
         let is_refused = |value: &Value| {
             value.as_str().is_some_and(|value| self.tool.refused.contains(&(argument, value)))
@@ -222,7 +223,7 @@ impl Offer {
         }
     }
 
-    /// What the manual says of an argument.
+    /// The description of an argument for the manual.
     pub fn about(&self, argument: &str) -> String {
         let known = self.known.properties().find(|(name, _)| self.shown_name(name) == argument);
         match (argument, known.filter(|_| argument != "max_tokens")) {
@@ -230,8 +231,7 @@ impl Offer {
             ("max_tokens", None) => "How long the answer may be; 2,000 when absent.".to_owned(),
             ("cursor", None) => "Where to go on: `nextCursor` of the answer before.".to_owned(),
             ("include", None) => {
-                "What to add to the answer: what is around an entity, the texts of a list, or the details."
-                    .to_owned()
+                "What to add: the surroundings of an entity, the texts of a list, or details.".to_owned()
             }
             (_, None) => String::new(),
         }
@@ -249,7 +249,7 @@ impl Offer {
         self.known.property("max_tokens").is_some()
     }
 
-    /// The arguments of the operation that the arguments of the tool mean.
+    /// Converts the arguments of the tool to those of the operation.
     pub fn arguments(&self, given: Map<String, Value>, (cursor, offset): (Option<&str>, i64)) -> Value {
         let mut arguments = Map::new();
         for (name, value) in given {

@@ -1,19 +1,19 @@
-//! URIs of resources: which operation reads each.
+//! URIs of resources, and the operations that read them.
 
 use ops::{Entry, known};
 use serde_json::{Map, Value, json};
 use store::model::Kind;
 
-/// What a URI asks for.
+/// A parsed URI.
 #[derive(Debug, PartialEq)]
 pub struct Target {
     /// The operation.
     pub operation: &'static Entry,
     /// Its arguments.
     pub arguments: Map<String, Value>,
-    /// Whether all pages belong to the answer.
+    /// Whether the answer has all pages.
     pub is_list: bool,
-    /// Whether a template was filled in.
+    /// Whether it is from a template.
     pub is_template: bool,
     /// The kind of entity that the URI names, if it names one.
     pub kind: &'static str,
@@ -30,12 +30,12 @@ impl Target {
     }
 }
 
-/// Why a URI makes no sense.
+/// Why a URI is invalid.
 #[derive(Debug, PartialEq)]
 pub enum UriProblem {
-    /// There is no such resource.
+    /// The resource does not exist.
     Unknown,
-    /// A parameter is not known, with those that are.
+    /// An unknown parameter, with the known ones.
     Parameter(String, &'static [&'static str]),
 }
 
@@ -49,7 +49,7 @@ pub const SCHEMES: [(&str, Kind); 6] = [
     ("prompt", Kind::Prompt),
 ];
 
-/// Understands a URI.
+/// Parses a URI.
 //@= spexus://REQ-117
 //@# 002 R10.6: URI schemes are understood
 pub fn parse(uri: &str) -> Result<Target, UriProblem> {
@@ -110,7 +110,7 @@ fn search(query: &str) -> Result<Target, UriProblem> {
     Ok(Target::template(known::LIST_ENTITIES, arguments))
 }
 
-/// The parameters that are given and not empty.
+/// The parameters with a value.
 fn pairs(query: &str, known: &'static [&'static str]) -> Result<Vec<(String, String)>, UriProblem> {
     let mut pairs = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -119,7 +119,7 @@ fn pairs(query: &str, known: &'static [&'static str]) -> Result<Vec<(String, Str
         if !known.contains(&name.as_str()) {
             return Err(UriProblem::Parameter(name, known));
         }
-        // A template whose variable was not filled in means no filter.
+        // A template without a value for its variable means no filter.
         if !value.trim().is_empty() && value != format!("{{{name}}}") {
             pairs.push((name, value));
         }

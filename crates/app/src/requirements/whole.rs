@@ -1,4 +1,4 @@
-//! Answers that are cut to the budget though no cursor leads on: a file, and what came of many operations. They say where the rest is.
+//! Truncates answers without a cursor: a file, and the results of a bulk operation. They say where the rest is.
 
 use ops::{Entry, Method, known};
 use serde_json::{Value, json};
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use super::budget::{HIGHER, MORE, PageWindow, count};
 use crate::budget::Room;
 
-/// A file whose content is cut at the end of a line. `arguments` are those that it was asked for with.
+/// A file whose content is cut at the end of a line. `arguments` are those of the call.
 pub fn file(window: &PageWindow, entry: &Entry, arguments: &Value, mut answer: Value) -> Value {
     let Some(content) = answer["content"].as_str().map(str::to_owned) else { return answer };
-    // Nothing has more tokens than bytes, so that what was asked for whole need not be counted.
+    // Nothing has more tokens than bytes, so a small file need not be counted.
     if content.len() <= window.max_tokens || count(&answer) <= window.max_tokens {
         return answer;
     }
@@ -23,7 +23,7 @@ pub fn file(window: &PageWindow, entry: &Entry, arguments: &Value, mut answer: V
 
 /// The lines of a text that fit, at least a part of the first.
 fn beginning(text: &str, room: usize) -> &str {
-    /// More characters than this are never one token, on average.
+    /// More characters than this are never a single token, on average.
     const CHARS_A_TOKEN_MAX: usize = 16;
     let mut n_chars = room * CHARS_A_TOKEN_MAX;
     loop {
@@ -32,12 +32,12 @@ fn beginning(text: &str, room: usize) -> &str {
         if used <= room || n_chars == 0 {
             return part.rfind('\n').map_or(part, |end| &part[..=end]);
         }
-        // Tokens are spread unevenly, so that a little less is taken than what would fit on average.
+        // Tokens are distributed unevenly, so take a little less than would fit on average.
         n_chars = (n_chars.min(part.chars().count()) * room / used).min(n_chars - 1) * 19 / 20;
     }
 }
 
-/// How to get a file by itself: over HTTP, and on the command line.
+/// How to get a file separately: over HTTP, and on the command line.
 fn ways_to(entry: &Entry, arguments: &Value) -> String {
     let given: Vec<(&String, String)> = arguments
         .as_object()
@@ -61,7 +61,7 @@ fn ways_to(entry: &Entry, arguments: &Value) -> String {
     ways.join("; or ")
 }
 
-/// What came of many operations: those that failed first, and as many of the others as fit.
+/// The results of a bulk operation: the failed ones first, and as many of the others as fit.
 pub fn steps(window: &PageWindow, mut answer: Value) -> Value {
     if count(&answer) <= window.max_tokens {
         return answer;
@@ -71,7 +71,7 @@ pub fn steps(window: &PageWindow, mut answer: Value) -> Value {
     let n_results = results.len();
     answer["truncated"] = json!(true);
     answer["remaining"] = json!(n_results);
-    // Asked again, what was done would be done twice.
+    // Repeating the call would repeat the changes.
     answer[MORE] = match answer["dry_run"] == true {
         true => json!(HIGHER),
         false => json!(format!("all were done; {} with sort updated shows them", known::LIST_ENTITIES.name)),

@@ -1,4 +1,4 @@
-//! What the threads that serve one client share.
+//! The state shared by the threads that serve one client.
 
 use std::{
     io::{self, Write},
@@ -15,7 +15,7 @@ use crate::{
     outbox::{Finish, Outbox},
 };
 
-/// How often the log says, at level debug, how the server fares.
+/// How often the log reports statistics, at level debug.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Why serving ends.
@@ -31,7 +31,7 @@ pub enum Ending {
 pub struct Connection {
     server: Arc<dyn Server>,
     state: Mutex<State>,
-    /// Signalled when somebody waits for what changed; waking a thread costs more than most answers.
+    /// Signalled only when a thread waits, because waking one costs more than most answers.
     changed: Condvar,
     pub outbox: Outbox,
     workers: Workers,
@@ -43,14 +43,14 @@ struct State {
     ending: Option<Ending>,
     /// Serving ends: nothing more is read.
     is_ending: bool,
-    /// The reader waits for input. What it reads after the end was decided is not ours any more.
+    /// The reader waits for input. Input that arrives after the decision to end is not handled.
     is_reading: bool,
     has_reader: bool,
     /// How many threads wait for calls to be answered.
     n_awaiting: usize,
-    /// The watcher sleeps, since there was nothing to watch.
+    /// The watcher sleeps, because there was nothing to watch.
     is_watcher_asleep: bool,
-    /// Large texts of answers that wait for the rest of their batch.
+    /// Large texts of answers whose batch is not complete.
     texts: Vec<LargeText>,
 }
 
@@ -106,7 +106,7 @@ impl Connection {
         let handled = catch_unwind(AssertUnwindSafe(|| state.session.next(pending, Instant::now())));
         let steps = handled.unwrap_or_else(|_| vec![Step::Send(mcp::internal_error())]);
         self.tell_interest(&mut state);
-        // Written under the lock: a subscription must be acknowledged before it hears of a change.
+        // Written under the lock: a subscription must be acknowledged before its first notification.
         for step in &steps {
             match step {
                 Step::Send(message) => self.push(&mut state, message),
@@ -135,7 +135,7 @@ impl Connection {
     }
 
     pub fn refuse_large_message(&self) {
-        tracing::error!("a message over {} bytes was refused", mcp::MESSAGE_BYTES_MAX);
+        tracing::error!("a message over {} bytes was rejected", mcp::MESSAGE_BYTES_MAX);
         self.outbox.push(&mcp::too_large());
     }
 
@@ -171,7 +171,7 @@ impl Connection {
                 self.outbox.push_large(&message, placed);
             }
             message => {
-                // Of an answer that nobody waits for, nothing is kept.
+                // Nothing is kept of an answer that was cancelled.
                 let is_kept = ticket.is_in_batch() && !ticket.is_cancelled();
                 state.texts.extend(texts.into_iter().filter(|_| is_kept));
                 if let Some(message) = message {
@@ -185,7 +185,7 @@ impl Connection {
         }
     }
 
-    /// Adds a message, with the large texts that belong into it.
+    /// Adds a message, with its large texts.
     fn push(&self, state: &mut State, message: &[u8]) {
         if state.texts.is_empty() {
             return self.outbox.push(message);
@@ -195,21 +195,21 @@ impl Connection {
         self.outbox.push_large(&message, placed);
     }
 
-    /// Under the lock, so that the server hears of the latest state last.
+    /// Under the lock, so that the server gets the latest state last.
     fn tell_interest(&self, state: &mut State) {
         if let Some(interest) = state.session.new_interest() {
             self.server.interest(interest);
         }
     }
 
-    /// Writes the answers that wait. An error ends everything: nobody will hear of anything any more.
+    /// Writes the waiting answers. An error ends serving, because the client can no longer be reached.
     pub fn write(&self) {
         if let Err(error) = self.outbox.write() {
             self.end(Ending::WriteFailed(error));
         }
     }
 
-    /// Lets the server's changes reach the client from now on.
+    /// Forwards the server's changes to the client from now on.
     pub fn watch_changes(self: Arc<Self>) {
         let server = self.server.clone();
         let connection = Arc::downgrade(&self);
@@ -223,7 +223,7 @@ impl Connection {
         }));
     }
 
-    /// Waits until another request may be handled; `false` when nobody reads the answers any more.
+    /// Waits until another request may be handled; `false` if the client no longer reads answers.
     pub fn wait_for_capacity(&self) -> bool {
         if self.outbox.is_filling() || self.lock().session.is_full() {
             self.write();
@@ -238,7 +238,7 @@ impl Connection {
         self.outbox.wait_for_room()
     }
 
-    /// Says that the reader waits for input now; `false` if it should not any more.
+    /// Marks that the reader waits for input; `false` if it should stop.
     pub fn begin_reading(&self) -> bool {
         let mut state = self.lock();
         state.is_reading = !state.is_ending;
@@ -248,14 +248,14 @@ impl Connection {
         state.is_reading
     }
 
-    /// Says that input came; `false` if it came too late.
+    /// Marks that input arrived; `false` if it was too late.
     pub fn end_reading(&self) -> bool {
         let mut state = self.lock();
         state.is_reading = false;
         !state.is_ending
     }
 
-    /// Says that the reader is gone, and why if it was its decision.
+    /// Marks that the reader has ended, with the reason if it decided so.
     pub fn reader_ended(&self, ending: Option<Ending>) {
         let mut state = self.lock();
         state.has_reader = false;
@@ -271,7 +271,7 @@ impl Connection {
         self.changed.notify_all();
     }
 
-    /// Gives up on calls that take too long, until the end is decided. Returns why.
+    /// Times out slow calls until serving ends. Returns why it does.
     pub fn watch(&self, timeout: Duration, interval: Duration) -> Ending {
         let mut state = self.lock();
         loop {
@@ -282,7 +282,7 @@ impl Connection {
         }
     }
 
-    /// Waits a moment for the reader to see the end of input; `false` if it does not.
+    /// Waits a moment for the reader to reach the end of input; `false` if it does not.
     pub fn has_client_left(&self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
         let mut state = self.lock();
@@ -296,7 +296,7 @@ impl Connection {
         true
     }
 
-    /// Lets every request that was read be answered and every answer be written. Says how that went.
+    /// Finishes all requests that were read, and writes all answers. Returns how that ended.
     pub fn drain(&self, patience: Duration, timeout: Duration, interval: Duration) -> Finish {
         let deadline = Instant::now() + patience;
         let mut state = self.lock();
@@ -350,13 +350,13 @@ impl Connection {
 impl State {
     fn end(&mut self, ending: Ending) {
         if !self.is_ending && self.ending.is_none() {
-            // When nobody takes the answers, the reader goes on: it tells whether the client left or broke.
+            // If the client does not read answers, the reader continues, to find out whether the client left or failed.
             self.is_ending = !matches!(ending, Ending::WriteFailed(_));
             self.ending = Some(ending);
         }
     }
 
-    /// Lets a leak be seen in the log.
+    /// Logs memory use, to make leaks visible.
     fn report(&self) {
         tracing::debug!(
             requests = self.session.n_requests(),
@@ -372,7 +372,7 @@ impl State {
     }
 }
 
-/// The memory this process holds now; 0 where the system does not say.
+/// The current memory of this process; 0 if the system does not say.
 fn resident_kib() -> u64 {
     const PAGE_KIB: u64 = 4;
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Reads lines from a pipe with bounded memory.
+//! Reads lines from a pipe in bounded memory.
 
 use std::{
     io::{self, Read},
@@ -11,17 +11,17 @@ use mcp::MESSAGE_BYTES_MAX;
 /// How much is read at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// How long to wait before asking a pipe again that does not block.
+/// The pause before reading a non-blocking pipe again.
 const RETRY_TIME: Duration = Duration::from_millis(2);
 
-/// A buffer that grew beyond this for one large message is given back after it.
+/// A buffer that grew beyond this for one large message is freed after it.
 const KEPT_BYTES_MAX: usize = 1024 * 1024;
 
-/// Lines of at most [`MESSAGE_BYTES_MAX`] bytes; of a longer one nothing is kept.
+/// Lines of at most [`MESSAGE_BYTES_MAX`] bytes; longer ones are discarded.
 pub struct Lines<R> {
     input: R,
     storage: Vec<u8>,
-    /// What has been read and not yet handed out is `storage[start..end]`.
+    /// The unread part is `storage[start..end]`.
     start: usize,
     end: usize,
     /// There is no line break in `storage[start..searched]`.
@@ -30,7 +30,7 @@ pub struct Lines<R> {
     is_skipping: bool,
 }
 
-/// What a line turned out to be.
+/// A line, or what happened to it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line<'a> {
     /// A line, without its line break.
@@ -44,7 +44,7 @@ impl<R: Read> Lines<R> {
         Self { input, storage: Vec::new(), start: 0, end: 0, searched: 0, is_skipping: false }
     }
 
-    /// Returns the next line that has been read whole. `None` means that more must be read first.
+    /// Returns the next complete line. `None` means that more must be read first.
     pub fn next_read(&mut self) -> Option<Line<'_>> {
         loop {
             match memchr::memchr(b'\n', &self.storage[self.searched..self.end]) {
@@ -55,7 +55,7 @@ impl<R: Read> Lines<R> {
                     if std::mem::take(&mut self.is_skipping) {
                         continue;
                     }
-                    // The carriage return of some systems belongs to the line break.
+                    // A carriage return belongs to the line break.
                     let to = if self.storage[from..to].ends_with(b"\r") { to - 1 } else { to };
                     if to - from > MESSAGE_BYTES_MAX {
                         return Some(Line::TooLong);
@@ -79,7 +79,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Reads some more; `false` at the end of input.
+    /// Reads more; `false` at the end of input.
     pub fn read_more(&mut self) -> io::Result<bool> {
         self.make_room();
         loop {
@@ -89,14 +89,14 @@ impl<R: Read> Lines<R> {
                     return Ok(n_bytes > 0);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // Some hosts hand over a pipe that does not block.
+                // Some hosts pass a non-blocking pipe.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(RETRY_TIME),
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Returns what stands after the last line break, once the input has ended.
+    /// Returns the text after the last line break, once the input has ended.
     pub fn rest(&self) -> &[u8] {
         if self.is_skipping { &[] } else { &self.storage[self.start..self.end] }
     }
@@ -128,7 +128,7 @@ impl<R: Read> Lines<R> {
 mod tests {
     use super::*;
 
-    /// Gives out its bytes in pieces of one size, as a pipe may.
+    /// Returns its bytes in pieces of one size, like a pipe.
     struct Pieces<'a>(&'a [u8], usize);
 
     impl Read for Pieces<'_> {

@@ -1,8 +1,8 @@
-//! Serves one client over stdin and stdout, one JSON object a line.
+//! Serves one client over stdin and stdout, one JSON object per line.
 //!
-//! Threads, and no runtime: one reads, runs what is quick and writes the answers, a few run what takes
-//! longer, and the one that called [`serve`] watches for time-outs and for the end. A client that does not
-//! read is not read from either, so memory stays bounded whatever it does.
+//! It uses threads instead of an async runtime: one reads, runs quick calls and writes the answers, a few run slower
+//! calls, and the one that called [`serve`] watches for time-outs and for the end. A client that does not
+//! read answers is not read from either, so memory stays bounded.
 
 mod connection;
 mod lines;
@@ -22,12 +22,12 @@ use crate::outbox::Finish;
 use connection::{Connection, Ending};
 use lines::{Line, Lines};
 
-/// What can be set about serving.
+/// Options of serving.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// How long a request may take.
     pub request_timeout: Duration,
-    /// How many requests are run at once. More than a few are of use only where they wait for somebody else.
+    /// How many requests run concurrently. More than a few help only if they wait for I/O.
     pub threads_max: usize,
 }
 
@@ -48,17 +48,17 @@ pub fn greet(profile: &Profile, hint: &str) {
     }
 }
 
-/// How long the end of input may come after stdout was closed.
+/// How long after the end of stdout the end of input may come.
 const LEAVING_TIME: Duration = Duration::from_millis(250);
 
-/// How long a client that takes nothing is waited for at the end, whatever a request may take.
+/// How long to wait at the end for a client that does not read.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// How often calls in flight are looked at for being too late.
+/// How often calls in flight are checked for time-outs.
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Serves the process's own stdin and stdout until the client leaves or a signal says to stop.
-/// Returns the exit code: 0 when it ended as it should, 1 when reading or writing failed.
+/// Serves the process's own stdin and stdout until the client leaves or a signal arrives.
+/// Returns the exit code: 0 after a regular end, 1 after a read or write error.
 pub fn serve(profile: Profile, server: Arc<dyn Server>, options: Options) -> u8 {
     let connection = Connection::new(profile, server, io::stdout(), options.threads_max);
     let stopping = connection.clone();
@@ -80,7 +80,7 @@ pub fn serve_on(
 }
 
 fn run(connection: Arc<Connection>, input: impl Read + Send + 'static, options: Options) -> u8 {
-    // The reader is never joined: it may wait for input that does not come while the process ends.
+    // The reader is not joined: it may wait for input while the process ends.
     let reading = connection.clone();
     let reader = thread::Builder::new().spawn(move || {
         let ending = catch_unwind(AssertUnwindSafe(|| read(&reading, input)));
@@ -108,7 +108,7 @@ fn run(connection: Arc<Connection>, input: impl Read + Send + 'static, options: 
         }
         Ending::WriteFailed(error) => {
             tracing::error!("writing stdout failed: {error}");
-            // Some clients probe, close both pipes at once, and expect that to be fine.
+            // Some clients probe by closing both pipes at once, and expect success.
             return u8::from(!connection.has_client_left(LEAVING_TIME));
         }
     };
@@ -127,7 +127,7 @@ fn run(connection: Arc<Connection>, input: impl Read + Send + 'static, options: 
     u8::from(!(is_clean && is_drained))
 }
 
-/// Handles line after line. Returns why there are no more, unless somebody else decided that.
+/// Handles line after line. Returns why there are no more, unless another thread decided that.
 fn read(connection: &Arc<Connection>, input: impl Read) -> Option<Ending> {
     let mut lines = Lines::new(input);
     loop {

@@ -1,4 +1,4 @@
-//! A few threads for calls that take longer, started when they are first needed.
+//! Threads for slower calls, started on first use.
 
 use std::{
     collections::VecDeque,
@@ -26,13 +26,13 @@ struct Queue {
 }
 
 impl Workers {
-    /// Makes what runs some calls at a time, while others wait. How many wait is bounded by what may be in flight.
+    /// Creates a pool that runs some calls concurrently and queues others. The queue is bounded by the limit of calls in flight.
     pub fn new(threads_max: usize) -> Self {
         let (queue, added) = (Mutex::default(), Condvar::new());
         Self(Arc::new(Shared { queue, added, threads_max }))
     }
 
-    /// Runs a call soon, with `run`, which does not panic: [`super::connection`] sees to that.
+    /// Queues a call for `run`, which does not panic: [`super::connection`] ensures that.
     pub fn submit(&self, call: Call, run: impl Fn(Call) + Send + Sync + 'static) {
         let mut queue = self.lock();
         queue.calls.push_back(call);
@@ -42,7 +42,7 @@ impl Workers {
             let (shared, running) = (self.0.clone(), run.clone());
             let started = thread::Builder::new().spawn(move || work(&shared, &*running));
             queue.n_threads += usize::from(started.is_ok());
-            // Where the system gives us no thread at all, the one that reads has to do.
+            // If the system provides no thread at all, the reading thread runs it.
             if queue.n_threads == 0
                 && let Some(call) = queue.calls.pop_back()
             {
@@ -57,12 +57,12 @@ impl Workers {
         }
     }
 
-    /// Forgets calls that nobody waits for any more, and what they hold.
+    /// Removes cancelled calls from the queue.
     pub fn forget_cancelled(&self) {
         self.lock().calls.retain(|call| !call.ticket.is_cancelled());
     }
 
-    /// Lets the threads end when they have nothing to do any more.
+    /// Lets the threads end when the queue is empty.
     pub fn close(&self) {
         self.lock().is_closed = true;
         self.0.added.notify_all();

@@ -1,4 +1,4 @@
-//! News for everybody who listens: what changed, and which sessions asked to be told of it.
+//! Distributes news to all listeners: what changed, and which sessions subscribed to it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -7,29 +7,29 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mcp::Change;
 use tokio::sync::{broadcast, watch};
 
-/// News that a slow listener may be behind.
+/// How many news a slow listener may be behind.
 const BEHIND_MAX: usize = 1_024;
 
-/// What happened at about the same time.
+/// Changes that happened at about the same time.
 #[derive(Debug, Default)]
 pub struct News {
-    /// Whether something before was missed, so that nobody can rely on having heard everything.
+    /// Whether earlier news were missed, so that nobody can rely on having received everything.
     pub has_gap: bool,
-    /// The project that it happened in, if in one.
+    /// The project of the changes, if it is one.
     pub project_id: Option<String>,
-    /// The ids of the users who may hear of it; none where everybody may.
+    /// The ids of the users who may receive them; none if everybody may.
     pub audience: Option<Arc<HashSet<String>>>,
-    /// What changed, resources by their one spelling.
+    /// The changes, with canonical URIs of resources.
     pub changes: Vec<Change>,
-    /// The resources that each session is to be told of, as its client wrote them.
+    /// The resources for each subscribed session, with the URIs of its client.
     pub by_session: HashMap<String, Vec<String>>,
-    /// The users and tokens that changed: whoever listens as one of them may have lost the right to.
+    /// The changed users and tokens: their listeners may have lost the right.
     pub accounts: HashSet<String>,
-    /// The server that tells each session, where several share the store.
+    /// The server that notifies each session, if several share the store.
     pub claims: Arc<HashMap<String, String>>,
 }
 
-/// Passes news on. Whoever makes them does so only while somebody listens.
+/// Distributes news. Its producer runs only while there are listeners.
 #[derive(Clone)]
 pub struct Feed {
     shared: Arc<Shared>,
@@ -38,10 +38,10 @@ pub struct Feed {
 struct Shared {
     news: broadcast::Sender<Arc<News>>,
     n_listeners: AtomicUsize,
-    /// Changes whenever somebody comes or goes.
+    /// Changes when a listener comes or goes.
     audience: watch::Sender<()>,
     is_closed: watch::Sender<bool>,
-    /// Whether all news from now on will be passed on.
+    /// Whether all news from now on are distributed.
     is_live: watch::Sender<bool>,
 }
 
@@ -60,23 +60,23 @@ impl Default for Feed {
 }
 
 impl Feed {
-    /// Passes news on to all who listen.
+    /// Sends news to all listeners.
     pub fn tell(&self, news: News) {
-        // Having no listener is not an error.
+        // No listeners is not an error.
         let _ = self.shared.news.send(Arc::new(news));
     }
 
-    /// Says whether all news from now on will be passed on.
+    /// Sets whether all news from now on are distributed.
     pub fn set_live(&self, is_live: bool) {
         self.shared.is_live.send_replace(is_live);
     }
 
-    /// How many listen.
+    /// The number of listeners.
     pub fn n_listeners(&self) -> usize {
         self.shared.n_listeners.load(Ordering::SeqCst)
     }
 
-    /// Waits until somebody has come or gone since this was made.
+    /// Waits until a listener has come or gone since this was created.
     pub fn audience(&self) -> watch::Receiver<()> {
         self.shared.audience.subscribe()
     }
@@ -86,7 +86,7 @@ impl Feed {
         self.shared.is_closed.send_replace(true);
     }
 
-    /// Listens. Returns when no news can be missed any more; nothing when there will be none.
+    /// Subscribes. Returns when no more news can be missed; none if there will be none.
     pub async fn follow(&self) -> Option<Following> {
         self.shared.n_listeners.fetch_add(1, Ordering::SeqCst);
         let following = Following {
@@ -104,7 +104,7 @@ impl Feed {
     }
 }
 
-/// Somebody who listens.
+/// A listener.
 pub struct Following {
     feed: Feed,
     news: broadcast::Receiver<Arc<News>>,
@@ -118,13 +118,13 @@ impl Drop for Following {
     }
 }
 
-/// What a listener hears.
+/// What a listener receives.
 pub enum Heard {
     /// News.
     News(Arc<News>),
     /// Some were missed, because the listener was too slow.
     Gap,
-    /// There will be no more.
+    /// The end.
     End,
 }
 

@@ -1,4 +1,4 @@
-//! What the headers of a request say, and whether it is the same as what the message says.
+//! Checks the headers of a request, and that they agree with the message.
 
 use axum::http::HeaderMap;
 use axum::http::header::{self, HeaderName};
@@ -19,12 +19,12 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 const HEADER_MISMATCH: i64 = -32020;
 
-/// The text of a header, if present. A value that is not text is treated as an unexpected one.
+/// The text of a header, if present. A value that is not text counts as an unexpected one.
 pub fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).map(|value| value.to_str().map_or("\u{fffd}", str::trim))
 }
 
-/// A page of another site must not ask in the name of whoever looks at it, nor one that calls our address its own.
+/// Rejects requests from pages of other sites, and from host names that are not ours (DNS rebinding).
 pub fn check_origin(host: &dyn Host, head: &Parts) -> Result<(), Refusal> {
     let called = text(&head.headers, header::HOST).or_else(|| head.uri.authority().map(|name| name.as_str()));
     if let Some(origin) = text(&head.headers, header::ORIGIN)
@@ -40,12 +40,12 @@ pub fn check_origin(host: &dyn Host, head: &Parts) -> Result<(), Refusal> {
     }
 }
 
-/// Whether the client can read a stream. One that does not say what it can read is taken at its best.
+/// Whether the client accepts a stream. Without `Accept` it accepts everything.
 pub fn takes_stream(headers: &HeaderMap) -> bool {
     takes(headers, &["text/event-stream", "text/*"])
 }
 
-/// Whether the client can read any of what messages are answered with.
+/// Whether the client accepts any of our media types.
 pub fn takes_answer(headers: &HeaderMap) -> bool {
     takes_stream(headers) || takes(headers, &["application/json", "application/*"])
 }
@@ -67,11 +67,11 @@ pub fn revision(headers: &HeaderMap) -> Result<Option<Revision>, Error> {
     Revision::parse(value).map(Some).ok_or_else(|| Error::unsupported_version(value))
 }
 
-/// Checks that headers and message of 2026-07-28 say the same.
+/// Checks that headers and message of 2026-07-28 agree.
 pub fn check(headers: &HeaderMap, revision: Option<Revision>, seen: &Glance) -> Result<(), Error> {
     let Some(version) = seen.version.as_deref() else { return Ok(()) };
     let is_stateless = revision.is_some_and(Revision::is_stateless);
-    // Between revisions of the handshake, what a message says adds nothing to what was settled.
+    // In handshake revisions the message repeats nothing of the headers.
     if Revision::parse(version).is_some_and(|version| !version.is_stateless()) && !is_stateless {
         return Ok(());
     }
@@ -96,7 +96,7 @@ pub fn check(headers: &HeaderMap, revision: Option<Revision>, seen: &Glance) -> 
     if decoded == name { Ok(()) } else { Err(mismatch("Mcp-Name", &decoded, name)) }
 }
 
-/// Undoes the form in which a header carries what it otherwise could not.
+/// Decodes a header value.
 fn decode(value: &str) -> Option<String> {
     let Some(encoded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
         return Some(value.to_owned());

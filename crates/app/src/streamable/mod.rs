@@ -1,7 +1,7 @@
 //! MCP over HTTP, for any server: one path that takes messages by POST, opens streams, and ends sessions.
 //!
-//! What is particular to a server is its [`Host`]: who may ask, and what happens when something changed. Sessions and
-//! what they are subscribed to are in the store, so that any process that shares it can answer the next request.
+//! The specifics of a server are in its [`Host`]: authentication, and what happens on changes. Sessions and
+//! their subscriptions are in the store, so that any process that shares it can answer the next request.
 
 mod feed;
 mod head;
@@ -33,23 +33,23 @@ pub use self::sessions::{ask, by_session};
 
 use self::sessions::Sessions;
 
-/// What may be waited for.
+/// A boxed future.
 pub type Wait<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Who serves.
+/// The server behind the endpoint.
 pub trait Host: Send + Sync + 'static {
-    /// Finds out who asks, and whether they may now.
+    /// Authenticates the caller, and checks the right.
     fn admit<'a>(&'a self, head: &'a Parts, request_id: &'a str) -> Wait<'a, Result<Visitor, Refusal>>;
 
-    /// Who listens on a stream that such a request has opened; none where they may not, or no longer.
+    /// The listener of a stream opened by such a request; none without the right, or if it has ended.
     fn hearer<'a>(&'a self, head: &'a Parts) -> Wait<'a, Option<Box<dyn Hears>>>;
 
-    /// Whether a visitor may begin another conversation.
+    /// Whether a caller may start another session.
     fn admit_session(&self, _visitor: &Visitor) -> Result<(), Refusal> {
         Ok(())
     }
 
-    /// Whether a visitor may ask so many things more at once.
+    /// Whether a caller may send this many more requests now.
     fn admit_more(&self, _visitor: &Visitor, _n_more: u32) -> Result<(), Refusal> {
         Ok(())
     }
@@ -62,69 +62,69 @@ pub trait Host: Send + Sync + 'static {
     /// News from now on.
     fn follow(&self) -> Wait<'_, Option<Following>>;
 
-    /// Whether a page of this origin may ask.
+    /// Whether a page of this origin may send requests.
     fn is_origin_allowed(&self, origin: &str, host: Option<&str>) -> bool;
 
-    /// Whether this is a name of the server, where that is known.
+    /// Whether this is a host name of the server, if known.
     fn is_host_allowed(&self, host: &str) -> bool;
 
-    /// Takes note of what came of a message.
+    /// Records the outcome of a message.
     fn observe(&self, seen: &Seen<'_>);
 }
 
-/// Somebody who listens.
+/// A listener.
 pub trait Hears: Send + Sync {
-    /// Whether they may hear of some news.
+    /// Whether they may receive some news.
     fn hears<'a>(&'a self, news: &'a News) -> Wait<'a, bool>;
 }
 
-/// Who asks.
+/// The caller.
 pub struct Visitor {
-    /// The id under which sessions are theirs.
+    /// The id to which their sessions belong.
     pub user_id: String,
-    /// What they are counted by when they begin conversations: the token, or the user where none was shown.
+    /// The id by which new sessions are limited: the token, or the user without one.
     pub counted_by: String,
-    /// What people call them.
+    /// Their name.
     pub username: String,
-    /// What answers them.
+    /// The server that answers them.
     pub server: Arc<dyn Server>,
 }
 
-/// What came of a message, for logs and counters.
+/// The outcome of a message, for logs and metrics.
 #[derive(Debug)]
 pub struct Seen<'a> {
     /// The method of HTTP.
     pub http_method: &'a Method,
-    /// The method of the message, where it is one that is served.
+    /// The method of the message, if it is a known one.
     pub method: &'static str,
     /// The tool that was called, if any.
     pub tool: Option<&'a str>,
     /// The status of the answer.
     pub status: StatusCode,
-    /// What went wrong.
+    /// The error, if any.
     pub error: Option<&'a mcp::Error>,
-    /// The revision that was spoken.
+    /// The revision.
     pub revision: &'a str,
-    /// Who asked.
+    /// The caller.
     pub user: &'a str,
-    /// The program that asked, in its own words, where it said so now.
+    /// The client program, as it introduced itself in this request.
     pub client: Option<&'a str>,
     /// The request's id in logs.
     pub request_id: &'a str,
     /// How long it took.
     pub elapsed: Duration,
-    /// What the client sent along, for tracing.
+    /// The client's trace context.
     pub head: &'a Parts,
 }
 
-/// What can be chosen.
+/// Options.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// How long a request may take.
     pub request_timeout: Duration,
 }
 
-/// The streams of each session, by number, each with what ends it.
+/// The streams of each session, by number, each with a handle that ends it.
 type Listening = HashMap<String, Vec<(u64, oneshot::Sender<()>)>>;
 
 /// The endpoint.
@@ -133,15 +133,15 @@ pub struct Endpoint {
     host: Arc<dyn Host>,
     sessions: Sessions,
     options: Options,
-    /// Requests under way, by who sent them: another request may give them up.
+    /// Requests in flight by caller: another request may cancel them.
     running: Mutex<HashMap<(String, Id), Arc<Ticket>>>,
-    /// The streams that each session listens on. Notifications go to the newest, and to the one before it once that is closed. A stream
-    /// that is taken out of here ends.
+    /// The streams of each session. Notifications go to the newest, and to the previous one once that is closed. A stream
+    /// that is removed from here ends.
     listening: Mutex<Listening>,
 }
 
 impl Endpoint {
-    /// An endpoint whose sessions are in this store.
+    /// An endpoint with its sessions in this store.
     pub fn new(
         profile: Profile,
         host: Arc<dyn Host>,
@@ -158,7 +158,7 @@ impl Endpoint {
         })
     }
 
-    /// The endpoint under a path.
+    /// The endpoint at a path.
     pub fn router<S: Clone + Send + Sync + 'static>(self: Arc<Self>, path: &str) -> Router<S> {
         Router::new().route(path, any(serve)).with_state(self)
     }

@@ -1,4 +1,4 @@
-//! A message by POST: the checks in their order, the call, and its answer as JSON or, with progress, as a stream.
+//! A message by POST: the checks in order, the call, and its answer as JSON or, with progress, as a stream.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use super::stream::{Audience, Events, event};
 use super::{Endpoint, Seen, Visitor};
 use crate::spexus::http::body::{self, Bounds, Unread};
 
-/// The id of a refused message is looked for in at most so many bytes.
+/// How many bytes are searched for the id of a rejected message.
 const LOOKED_AT_MAX: usize = 64 << 10;
-/// And it is waited for at most this long.
+/// How long its body is awaited.
 const LOOKED_AT_TIME: Duration = Duration::from_secs(1);
-/// What is kept of a client's name.
+/// How much of a client's name is stored.
 const CLIENT_CHARS_MAX: usize = 100;
-/// How many progress notifications may wait for a slow client; more are dropped.
+/// How many progress notifications may queue for a slow client; more are dropped.
 const PROGRESS_MAX: usize = 64;
 
 impl Endpoint {
@@ -58,7 +58,7 @@ impl Endpoint {
         response
     }
 
-    /// Checks origin, token, size and headers, and then the message.
+    /// Checks origin, token, size and headers, then the message.
     async fn take(
         self: &Arc<Self>,
         head: &Parts,
@@ -89,7 +89,7 @@ impl Endpoint {
         let named = head::revision(&head.headers).map_err(refused)?;
         head::check(&head.headers, named, &seen).map_err(refused)?;
         let session = match head::text(&head.headers, SESSION) {
-            // Each of its messages stands alone.
+            // Each of its messages is self-contained.
             Some(_) if named.is_some_and(Revision::is_stateless) => None,
             Some(session) => {
                 let found = self.session(session, &visitor, id).await;
@@ -118,13 +118,13 @@ impl Endpoint {
         incoming.answer(arrived, id, revision, note).await
     }
 
-    /// Who asks, if they may.
+    /// Authenticates and authorizes the caller.
     pub(super) async fn visitor(&self, head: &Parts, id: &str) -> Result<Visitor, Refusal> {
         head::check_origin(&*self.host, head)?;
         self.host.admit(head, id).await
     }
 
-    /// The visitor's session with this id.
+    /// The caller's session with this id.
     pub(super) async fn session(
         &self,
         id: &str,
@@ -137,7 +137,7 @@ impl Endpoint {
     }
 }
 
-/// What is known of a message at the end.
+/// The facts about a message for the log.
 #[derive(Default)]
 struct Note {
     method: &'static str,
@@ -149,7 +149,7 @@ struct Note {
 }
 
 impl Note {
-    /// Takes what the message is called, as far as it is among what can be counted.
+    /// Takes the name of the message, if metrics count it.
     fn name(&mut self, seen: &Glance) {
         let method = seen.method.as_deref().unwrap_or_default();
         self.method =
@@ -158,7 +158,7 @@ impl Note {
     }
 }
 
-/// A message that may be looked at.
+/// A message that passed the checks.
 struct Incoming<'a> {
     endpoint: Arc<Endpoint>,
     started: Instant,
@@ -170,7 +170,7 @@ struct Incoming<'a> {
 }
 
 impl Incoming<'_> {
-    /// What a log line says about this request.
+    /// The log fields of this request.
     fn source<'a>(&'a self, operation: &'a str) -> Source<'a> {
         Source { request_id: self.request_id, user: &self.visitor.username, operation }
     }
@@ -186,7 +186,7 @@ impl Incoming<'_> {
         if is_listen && !head::takes_stream(&self.head.headers) {
             return Err((Refusal::not_acceptable("text/event-stream"), self.seen.id.clone()));
         }
-        // Who listens must hear of every change after the acknowledgement.
+        // A listener must receive every change after the acknowledgement.
         let following = if is_listen { self.endpoint.host.follow().await } else { None };
         let mut session = Session::http(self.endpoint.profile.clone(), id, revision);
         let is_batch = arrived.is_batch();
@@ -256,7 +256,7 @@ impl Incoming<'_> {
         };
         let is_stateless = note.revision.is_some_and(Revision::is_stateless);
         let status = match &note.error {
-            // Each answer of a batch speaks for itself alone.
+            // Each answer of a batch has its own status.
             Some(error) if !is_batch || message.starts_with(b"{") => reply::status(error, is_stateless),
             _ => StatusCode::OK,
         };
@@ -270,7 +270,7 @@ impl Incoming<'_> {
         Ok(response)
     }
 
-    /// Writes down that a conversation has begun, so that the next requests can take it up.
+    /// Stores a new session, so that later requests can resume it.
     async fn begin(&self, session: &Session, revision: Revision, note: &mut Note) -> Result<String, Refusal> {
         let client = session.client();
         let client: String = format!("{} {}", client.name, client.version)
@@ -306,7 +306,7 @@ impl Incoming<'_> {
         }
     }
 
-    /// Runs calls one after the other, so that a batch takes one thread, and no longer than one request may.
+    /// Runs calls sequentially, so that a batch takes one thread, and no longer than one request may.
     async fn run_all(&self, session: &mut Session, calls: Vec<Call>) -> Vec<Answered> {
         let (sender, _) = mpsc::channel(1);
         let timeout = self.endpoint.options.request_timeout;
@@ -329,8 +329,8 @@ impl Incoming<'_> {
         answered
     }
 
-    /// Runs a call that the client wants to hear of. Who may not call, or gets an answer at once, gets it with its status;
-    /// from the first progress on, a stream carries what comes.
+    /// Runs a call with progress. An error or an immediate answer is sent with its status;
+    /// from the first progress on, a stream carries everything.
     async fn run_until_progress(&self, mut session: Session, call: Call) -> First {
         let (sender, mut progress) = mpsc::channel(PROGRESS_MAX);
         let timeout = self.endpoint.options.request_timeout;
@@ -340,7 +340,7 @@ impl Incoming<'_> {
             biased;
             Some(message) = progress.recv() => message,
             ran = &mut run => match progress.try_recv() {
-                // It made progress and finished after the look at its progress and before the one at its end.
+                // It made progress and ended between the two checks.
                 Ok(message) => {
                     finished = Some(ran);
                     message
@@ -358,7 +358,7 @@ impl Incoming<'_> {
                 if let Some(message) = next.take()
                     && !events.send(event(&message)).await
                 {
-                    // Nobody listens any more: dropping the call gives it up.
+                    // The client is gone: dropping the call cancels it.
                     return;
                 }
                 if let Some(ran) = finished.take() {
@@ -382,7 +382,7 @@ impl Incoming<'_> {
         First::Progress(reply::stream(body))
     }
 
-    /// Runs a call until its time is over.
+    /// Runs a call with a time limit.
     fn run(&self, call: Call, progress: mpsc::Sender<Vec<u8>>) -> impl Future<Output = Ran> + Send + use<> {
         let ticket = call.ticket.clone();
         let key = self.session.as_ref().map(|session| session.id.clone());
@@ -419,7 +419,7 @@ impl Incoming<'_> {
     }
 
     fn cancel(&self, request: Id) {
-        // Whatever giving up does, others must not wait for it.
+        // Whatever cancelling does, others must not wait for it.
         let Some(session) = &self.session else { return };
         let ticket = self.endpoint.running().get(&(session.id.clone(), request)).cloned();
         if let Some(ticket) = ticket {
@@ -428,7 +428,7 @@ impl Incoming<'_> {
     }
 }
 
-/// What happens first of a call with progress.
+/// The first event of a call with progress.
 enum First {
     Progress(Response<Body>),
     Answer(Box<Session>, Box<Answered>),
@@ -449,7 +449,7 @@ async fn read(body: Body) -> Result<Bytes, Refusal> {
     })
 }
 
-/// The id of a refused message, where the message is short and arrives soon.
+/// The id of a rejected message, if the message is short and arrives soon.
 async fn id_of(body: Body) -> Option<Id> {
     let bounds = Bounds { bytes_max: LOOKED_AT_MAX, is_json: true };
     let read = tokio::time::timeout(LOOKED_AT_TIME, body::collect(body, bounds)).await;

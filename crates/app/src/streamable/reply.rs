@@ -1,4 +1,4 @@
-//! Answers: which status an error of the protocol has, and the headers that go with it.
+//! Answers: the status of a protocol error, and the headers.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::spexus::http::{insert, outgoing};
 
-/// Why somebody is not served, whatever the message says.
+/// Why a request is rejected, whatever the message.
 #[derive(Debug)]
 pub struct Refusal {
     /// The status.
@@ -17,19 +17,19 @@ pub struct Refusal {
     pub error: Error,
 }
 
-/// What a log line says about the request that it is about.
+/// The fields of a log line about a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// The request's id.
     pub request_id: &'a str,
-    /// Who asks.
+    /// The caller.
     pub user: &'a str,
-    /// What they ask for.
+    /// The operation.
     pub operation: &'a str,
 }
 
 impl Refusal {
-    /// A refusal with an error for programs: a code, a name and a text.
+    /// A rejection with an error for programs: a code, a name and a text.
     pub fn new(status: StatusCode, code: i64, name: &str, message: impl Into<String>) -> Refusal {
         Refusal { status, error: Error::new(code, message).with_data(json!({ "code": name })) }
     }
@@ -38,7 +38,7 @@ impl Refusal {
         Refusal::new(StatusCode::FORBIDDEN, -32003, "FORBIDDEN", message)
     }
 
-    /// The store could not be asked.
+    /// The store is unreachable.
     pub(super) fn store(error: &store::Error, source: Source<'_>) -> Refusal {
         let Source { request_id: req_id, user, operation } = source;
         tracing::error!(req_id, user, operation, "sessions cannot be reached: {error}");
@@ -51,7 +51,7 @@ impl Refusal {
         refusal
     }
 
-    /// The body of a request takes too long to come.
+    /// The body did not arrive in time.
     pub(super) fn slow() -> Refusal {
         Refusal::new(StatusCode::REQUEST_TIMEOUT, -32600, "TIMEOUT", "the body did not come in time")
     }
@@ -72,7 +72,7 @@ impl Refusal {
         Refusal::new(StatusCode::NOT_ACCEPTABLE, -32600, "NOT_ACCEPTABLE", message)
     }
 
-    /// The method of HTTP does not exist here; some others do.
+    /// The HTTP method is not supported; some others are.
     pub(super) fn method_not_allowed(allowed: &str, message: impl Into<String>) -> Refusal {
         let mut refusal = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, -32600, "METHOD_NOT_ALLOWED", message);
         if let Some(data) = &mut refusal.error.data {
@@ -81,7 +81,7 @@ impl Refusal {
         refusal
     }
 
-    /// The same in a revision that leaves our numbers to others: what it is, `data.code` says.
+    /// The same for a revision without our codes: `data.code` has the kind.
     pub(super) fn without_own_code(mut self) -> Refusal {
         if (-32019..=-32000).contains(&self.error.code) {
             self.error.code = -32603;
@@ -96,7 +96,7 @@ impl Refusal {
     }
 }
 
-/// An error of the protocol with a name for programs, where it has none.
+/// Adds a name for programs to a protocol error without one.
 pub fn named(mut error: Error) -> Error {
     let name = match error.code {
         -32700 | -32600 => "MALFORMED_REQUEST",
@@ -145,7 +145,7 @@ fn detail<'a>(error: &'a Error, name: &str) -> Option<&'a Value> {
     error.data.as_ref()?.get(name)
 }
 
-/// Adds the headers that say what to do about an error.
+/// Adds the headers that say how to fix an error.
 pub fn describe(response: &mut Response<Body>, error: &Error) {
     let status = response.status();
     let headers = response.headers_mut();

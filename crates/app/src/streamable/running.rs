@@ -1,4 +1,4 @@
-//! Calls under way: what gives them up, how they end, and what is written down then.
+//! Calls in flight: how they are cancelled, how they end, and what is stored then.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Endpoint;
 
-/// What is to be written down when a call has succeeded. The call itself takes its arguments along.
+/// What is stored after a call has succeeded. The call itself consumes its arguments.
 pub(super) enum After {
     Nothing,
     Begin(Revision),
@@ -30,19 +30,19 @@ impl After {
 /// How a call ended.
 pub(super) enum Ran {
     Answer(Answer),
-    /// Nobody waits for the answer any more; there may be one.
+    /// It was cancelled; there may be an answer.
     GivenUp(Option<Answer>),
     /// Its time is over.
     Late,
 }
 
-/// What came of a call.
+/// The result of a call.
 pub(super) struct Answered {
     pub(super) after: After,
-    /// What to write, which may wait for the rest of a batch.
+    /// The answer, which may wait for the rest of a batch.
     pub(super) message: Option<Vec<u8>>,
     pub(super) error: Option<Error>,
-    /// The client has said that it does not want the answer.
+    /// The client has cancelled it.
     pub(super) is_given_up: bool,
 }
 
@@ -71,10 +71,10 @@ fn error_in(message: &[u8]) -> Option<Error> {
     Some(Error { data: error.get("data").cloned(), ..Error::new(code, text) })
 }
 
-/// A request under way. When nobody waits for it any more, it is given up.
+/// A request in flight. It is cancelled when nobody waits for it any more.
 pub(super) struct Running {
     endpoint: Arc<Endpoint>,
-    /// None where no other request may give it up: ids of 2026-07-28 are known to nobody but who waits.
+    /// None if no other request can cancel it: ids of 2026-07-28 are known only to their sender.
     key: Option<(String, Id)>,
     ticket: Arc<Ticket>,
 }

@@ -1,4 +1,4 @@
-//! Sessions: kept in the store, asked for without keeping a thread.
+//! Sessions: stored in the store, queried without blocking a thread.
 
 use std::collections::HashMap;
 
@@ -43,7 +43,7 @@ impl Sessions {
         let found = found.filter(|session| session.user_id == user_id);
         if let Some(session) = found.as_ref().filter(|session| session.is_touch_due(now)) {
             let id = session.id.clone();
-            // Nobody waits for it; a session whose use could not be noted ends a little sooner.
+            // Nobody waits for it; a session whose use could not be recorded expires a little earlier.
             self.store.run(Mode::Aside, move |tx| mcp_session::touch(tx, &id, now), |_: Result<()>| {});
         }
         Ok(found)
@@ -60,19 +60,19 @@ impl Sessions {
         self.store.is_remote()
     }
 
-    /// Says that this server tells a session what is new.
+    /// Claims a session for this server's notifications.
     pub(super) async fn claim(&self, id: &str) -> Result<()> {
         let (id, server) = (id.to_owned(), self.server.clone());
         self.ask(Mode::Aside, move |tx| mcp_session::claim(tx, &id, &server, now())).await
     }
 
-    /// Says that this server still has a stream of a session.
+    /// Renews the claim while this server has a stream of the session.
     pub(super) async fn keep_claim(&self, id: &str) -> Result<()> {
         let (id, server) = (id.to_owned(), self.server.clone());
         self.ask(Mode::Aside, move |tx| mcp_session::keep_claim(tx, &id, &server, now())).await
     }
 
-    /// Says that this server has no stream of a session any more. Nobody waits for it.
+    /// Gives up the claim. Nobody waits for it.
     pub(super) fn release(&self, id: &str) {
         let (id, server) = (id.to_owned(), self.server.clone());
         let body = move |tx: &mut Tx<'_>| mcp_session::release(tx, &id, &server);
@@ -89,7 +89,7 @@ impl Sessions {
         self.ask(Mode::Aside, move |tx| mcp_session::delete(tx, &id)).await
     }
 
-    /// False when the session has as many subscriptions as it may.
+    /// False if the session has the maximal number of subscriptions.
     pub(super) async fn subscribe(&self, id: &str, topic: &str, uri: &str) -> Result<bool> {
         let (id, topic, uri) = (id.to_owned(), topic.to_owned(), uri.to_owned());
         self.ask(Mode::Aside, move |tx| mcp_session::subscribe(tx, &id, &topic, &uri)).await
@@ -109,7 +109,7 @@ impl Sessions {
     }
 }
 
-/// Asks the store without keeping a thread.
+/// Queries the store without blocking a thread.
 pub async fn ask<T: Send + 'static>(
     store: &Store,
     mode: Mode,
@@ -123,7 +123,7 @@ pub async fn ask<T: Send + 'static>(
     receiver.await.unwrap_or_else(dropped)
 }
 
-/// Which sessions are to be told of these resources, each as its client wrote them.
+/// The sessions to notify about these resources, with the URIs of their clients.
 pub fn by_session<'a>(
     tx: &mut Tx<'_>,
     topics: impl Iterator<Item = &'a str>,

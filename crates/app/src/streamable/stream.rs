@@ -1,4 +1,4 @@
-//! Streams: what a session hears between its requests, and what a subscription of 2026-07-28 hears.
+//! Streams: notifications for a session between its requests, and for a subscription of 2026-07-28.
 
 use std::any::Any;
 use std::convert::Infallible;
@@ -21,9 +21,9 @@ use super::head::{self, SESSION};
 use super::reply::{self, Refusal, Source};
 use super::{Endpoint, Seen, Visitor};
 
-/// Keeps proxies from closing a quiet stream, and finds out who may no longer listen.
+/// Keeps proxies from closing an idle stream, and detects listeners without the right.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// Messages that a slow client may be behind.
+/// How many messages a slow client may be behind.
 const WAITING_MAX: usize = 64;
 
 /// The sending end of a stream.
@@ -35,7 +35,7 @@ impl Events {
         (Events(sender), Body::new(StreamBody::new(ReceiverStream::new(receiver))))
     }
 
-    /// False when nobody is at the other end any more.
+    /// False if the client is gone.
     pub(super) async fn send(&self, text: Vec<u8>) -> bool {
         self.0.send(Ok(Frame::data(Bytes::from(text)))).await.is_ok()
     }
@@ -51,7 +51,7 @@ pub(super) fn event(message: &[u8]) -> Vec<u8> {
 }
 
 impl Endpoint {
-    /// Tells one subscription what it asked for, as long as somebody listens.
+    /// Sends a subscription its notifications until the client leaves.
     pub(super) fn listen(
         self: &Arc<Self>,
         mut session: Session,
@@ -75,7 +75,7 @@ impl Endpoint {
         reply::stream(body)
     }
 
-    /// `GET`: what a session hears between its requests.
+    /// `GET`: notifications for a session between its requests.
     pub(super) async fn open_stream(self: &Arc<Self>, head: Parts, id: &str) -> Response<Body> {
         let started = Instant::now();
         let (response, user) = match self.session_of(&head, id).await {
@@ -130,7 +130,7 @@ impl Endpoint {
         });
     }
 
-    /// The session that a request without a message is about, and whose it is.
+    /// The session of a request without a message, and its owner.
     async fn session_of(&self, head: &Parts, id: &str) -> Result<(String, Visitor), Refusal> {
         let visitor = self.visitor(head, id).await?;
         let bad = |error| Refusal { status: StatusCode::BAD_REQUEST, error };
@@ -187,7 +187,7 @@ impl Endpoint {
         reply::stream(body)
     }
 
-    /// Passes news on. Returns true when the server ends the stream, and false when the client has.
+    /// Forwards news. Returns true if the server ends the stream, and false if the client has left.
     async fn tell(
         &self,
         events: &Events,
@@ -209,7 +209,7 @@ impl Endpoint {
                         }
                         if hearer.hears(&news).await { told(&news) } else { Vec::new() }
                     }
-                    // Who has missed something must know: the client reads anew what it cares for, and listens again.
+                    // A client that missed something must know: it reads again what it needs, and subscribes again.
                     Heard::News(_) | Heard::Gap | Heard::End => return true,
                 },
                 _ = keep_alive.tick() => {
@@ -219,7 +219,7 @@ impl Endpoint {
                         return true;
                     }
                     if let Some(session) = session.filter(|_| self.sessions.is_shared()) {
-                        // A store that cannot be asked now is asked again.
+                        // Retry while the store is unreachable.
                         let _ = self.sessions.keep_claim(session).await;
                     }
                     if !events.send(b": here\n\n".to_vec()).await {
@@ -237,7 +237,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether a session has not been ended, by whichever process.
+    /// Whether a session has not been ended by any process.
     async fn is_kept(&self, session: Option<&str>) -> bool {
         match session {
             // An unreachable store is not a reason to close the stream.
@@ -247,11 +247,11 @@ impl Endpoint {
     }
 }
 
-/// Who listens on a stream.
+/// The owner of a stream.
 pub(super) struct Audience {
     head: Parts,
     username: String,
-    /// The ids of the user, and of the token where one was shown.
+    /// The ids of the user, and of the token if there is one.
     ids: [String; 2],
     /// Counts the stream among those that are open.
     _opened: Box<dyn Any + Send + Sync>,
@@ -263,13 +263,13 @@ impl Audience {
         Audience { head, username: visitor.username.clone(), ids, _opened: opened }
     }
 
-    /// Whether what they may do can have changed.
+    /// Whether their rights may have changed.
     fn is_concerned(&self, news: &News) -> bool {
         self.ids.iter().any(|id| news.accounts.contains(id))
     }
 }
 
-/// The place of a stream among those that a session listens on. Notifications go to the newest.
+/// The place of a stream among those of a session. Notifications go to the newest.
 struct Place {
     endpoint: Arc<Endpoint>,
     session: String,
@@ -277,7 +277,7 @@ struct Place {
 }
 
 impl Place {
-    /// Takes a place, and returns what is ready when the session ends.
+    /// Takes a place, and returns a future that completes when the session ends.
     fn take(endpoint: Arc<Endpoint>, session: String) -> (Place, oneshot::Receiver<()>) {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -286,7 +286,7 @@ impl Place {
         (Place { endpoint, session, number }, ended)
     }
 
-    /// Whether news go here: to the last stream of the session, on whichever server.
+    /// Whether this is the newest stream of the session, on any server.
     fn is_told(&self, news: &News) -> bool {
         let claim = news.claims.get(&self.session);
         if claim.is_some_and(|claim| !self.endpoint.sessions.is_ours(claim)) {

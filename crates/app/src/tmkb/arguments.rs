@@ -6,17 +6,17 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::color;
 
-/// Threat Model Knowledge Base: what goes wrong with what you are about to build
+/// Threat Model Knowledge Base: the threats to what you are about to build
 ///
 /// Ask before you write the feature: tmkb answers with the authorization threats that fit, what to
-/// check and what to write instead. People ask on the command line, agents over MCP (`tmkb serve`).
+/// check and how to fix it. Use the command line, or serve agents over MCP (`tmkb serve`).
 #[derive(Debug, Parser)]
 #[command(name = "tmkb", version, propagate_version = true, after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
 
-    /// A folder of pattern files to use in place of those that come with the program, or with --packs beside
+    /// A folder of pattern files, instead of the built-in patterns, or with --packs in addition to
     /// them [env: TMKB_PATTERNS]
     #[arg(short, long, global = true, value_name = "DIR")]
     pub patterns: Option<PathBuf>,
@@ -25,7 +25,7 @@ pub struct Arguments {
     #[arg(long, global = true, value_name = "NAME", value_delimiter = ',')]
     pub packs: Vec<String>,
 
-    /// How to print [default: text on a terminal, json in a pipe; list and validate always text]
+    /// The output format [default: text on a terminal, json in a pipe; list and validate always text]
     #[arg(short, long, global = true, value_name = "FORMAT")]
     pub format: Option<Format>,
 
@@ -50,7 +50,7 @@ Examples:
 Exit codes: 0 done, 1 not found or findings, 2 wrong usage or configuration.";
 
 impl Arguments {
-    /// The format asked for, or another one where none was.
+    /// The requested format, or a default.
     pub fn format_or(&self, default: Format) -> Format {
         self.format.unwrap_or(if self.verbose { Format::Text } else { default })
     }
@@ -66,9 +66,9 @@ pub enum Format {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Find the threats that fit what you are about to build
+    /// Find the threats to what you are about to build
     ///
-    /// Without a context every pattern is listed, worst first.
+    /// Without a context every pattern is listed, most severe first.
     #[command(after_help = "\
 Examples:
   tmkb query -c \"multi-tenant API endpoint\"
@@ -86,14 +86,14 @@ Examples:
         #[arg(long)]
         code: bool,
     },
-    /// Check patterns: required fields, known values, references that lead somewhere
+    /// Validate patterns: required fields, known values, related ids
     ///
     /// Errors make the exit code 1; warnings do not.
     Validate {
         /// Only the pattern with this id, or in this file
         #[arg(value_name = "ID|FILE")]
         target: Option<String>,
-        /// All patterns, which is also what happens without an id or a file
+        /// All patterns, which is also the default
         #[arg(long, conflicts_with = "target")]
         all: bool,
     },
@@ -129,7 +129,7 @@ pub struct QueryArguments {
     /// Only patterns of this category
     #[arg(long, value_name = "NAME")]
     pub category: Option<String>,
-    /// At most this many patterns; 0 stands for the default [default: 3, with -v 10]
+    /// The maximal number of patterns; 0 means the default [default: 3, with -v 10]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub limit: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! The `tmkb` program: asks the threat library on the command line, or serves it over MCP.
+//! The `tmkb` program: queries the threat library on the command line, or serves it over MCP.
 
 mod arguments;
 mod patterns;
@@ -106,14 +106,14 @@ fn serve(arguments: &Arguments) -> Result<u8, Failure> {
     settings.check().map_err(Failure::misused)?;
     let source = Source::from_arguments(arguments).map_err(Failure::misused)?;
     if source.has_folder() {
-        // A folder is this machine's own, and may be mended while the server runs.
+        // A folder may be repaired while the server runs.
         profile.cache = mcp::Cache { ttl_ms: 0, scope: mcp::CacheScope::Private };
     }
     stdio::greet(&profile, "`tmkb query` asks by hand");
     Ok(stdio::serve(profile, ThreatServer::start(source), options))
 }
 
-/// Loads the patterns. Files that cannot be used, or are not valid, are named on stderr; the rest is used.
+/// Loads the patterns. Unreadable or invalid files are reported on stderr; the rest is used.
 fn load(arguments: &Arguments) -> Result<Library, Failure> {
     let source = Source::from_arguments(arguments).map_err(Failure::misused)?;
     let (library, problems) = source.load_valid().map_err(Failure::misused)?;
@@ -138,7 +138,7 @@ fn answer_query(
         framework: arguments.framework.as_deref(),
         category: arguments.category.as_deref(),
     };
-    // An empty answer to a misspelt filter would be taken for safety.
+    // An empty answer to a misspelt filter would look like safety.
     source::check_filters(library, &query).map_err(Failure::misused)?;
     let FoundPatterns { hits, note } = library.ask(&query);
     let limit = arguments.limit.filter(|limit| *limit > 0);
@@ -147,7 +147,7 @@ fn answer_query(
         if global.verbose { answer::HUMAN_PATTERNS_MAX } else { answer::AGENT_PATTERNS_MAX };
     let room = Room {
         patterns_max: limit.unwrap_or(patterns_default),
-        // A person has no token budget.
+        // People have no token budget.
         tokens_max: (format == Format::Json).then_some(answer::AGENT_TOKENS_MAX),
         language: query.language,
         framework: query.framework,
@@ -160,7 +160,7 @@ fn answer_query(
     })
 }
 
-/// The answer as JSON; with the reasons of each pattern where details are wanted.
+/// The answer as JSON; with the reasons for each pattern if details are requested.
 fn with_reasons(answer: &Answer, hits: &[threats::Hit<'_>], is_verbose: bool) -> Value {
     let mut value = json!(answer);
     if is_verbose {
@@ -193,7 +193,7 @@ fn listed(pattern: &threats::Pattern) -> Value {
     })
 }
 
-/// Checks one pattern, one file, or all patterns. A file that cannot be read at all is an error too.
+/// Validates one pattern, one file, or all patterns. A file that cannot be read is an error, too.
 fn validate(arguments: &Arguments, target: Option<&str>) -> Result<u8, Failure> {
     let source = Source::from_arguments(arguments).map_err(Failure::misused)?;
     let file = target.map(Path::new).filter(|path| is_file_name(path));
@@ -220,7 +220,7 @@ fn validate(arguments: &Arguments, target: Option<&str>) -> Result<u8, Failure> 
     Ok(if n_errors == 0 { DONE } else { REFUSED })
 }
 
-/// Tells a file from an id, which has neither an extension nor a folder.
+/// Distinguishes a file from an id, which has neither an extension nor a folder.
 fn is_file_name(path: &Path) -> bool {
     path.extension().is_some() || path.components().count() > 1 || path.is_file()
 }
@@ -253,12 +253,12 @@ fn validation_report(
     json!({"validated": checked.len(), "findings": files.chain(findings).collect::<Vec<_>>()})
 }
 
-/// On a terminal people read; in a pipe a program does.
+/// Text on a terminal, JSON in a pipe.
 fn default_format() -> Format {
     if io::stdout().is_terminal() { Format::Text } else { Format::Json }
 }
 
-/// Coloured, and on a terminal as wide as it is. [`print`] takes the colour away where it is not wanted.
+/// Coloured, and on a terminal as wide as that. [`print`] removes colours if they are not wanted.
 fn theme() -> Theme {
     const WIDTH_UNKNOWN: usize = 80;
     if !io::stdout().is_terminal() {
@@ -272,7 +272,7 @@ fn pretty(value: &Value) -> String {
     format!("{value:#}\n")
 }
 
-/// Prints to stdout, coloured if it is a terminal. Who closes the pipe early has seen enough.
+/// Prints to stdout, coloured on a terminal. A closed pipe is not an error.
 fn print(text: &str) -> Result<u8, Failure> {
     match anstream::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

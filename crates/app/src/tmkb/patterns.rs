@@ -1,4 +1,4 @@
-//! The threat patterns of a process, loaded when somebody first asks; the engine proposes threats from them.
+//! The threat patterns of a process, loaded on first use; the engine proposes threats from them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use threats::{Hit, Library, Pattern, Query};
 
 use super::source::Source;
 
-/// The patterns of a process. A folder that cannot be read is tried again by the next who asks.
+/// The patterns of a process. Reading a folder is retried after a failure.
 #[derive(Debug, Default)]
 pub struct Patterns(Mutex<Option<Arc<Library>>>);
 

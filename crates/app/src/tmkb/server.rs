@@ -1,4 +1,4 @@
-//! `tmkb serve`: one tool, `tmkb_query`, with the texts that clients know.
+//! `tmkb serve`: one tool, `tmkb_query`, with the texts of the original.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -21,30 +21,30 @@ use super::tool::{
     VERBOSITIES,
 };
 
-/// A list of problems longer than this helps nobody.
+/// Longer lists of problems do not help.
 const PROBLEMS_MAX: usize = 50;
 
-/// How the server introduces itself.
+/// The server's profile.
 pub fn profile() -> Profile {
     let mut profile = Profile::new("tmkb", env!("CARGO_PKG_VERSION"));
     profile.description = Some("Threat Model Knowledge Base - Query authorization security threats".into());
     profile.capabilities =
         Capabilities { tools: Some(ListCapability { list_changed: false }), ..Capabilities::default() };
-    // The tool and its patterns are the same for everyone and as long as the process lives.
+    // The tool and its patterns are the same for every caller and for the life of the process.
     profile.cache = Cache { ttl_ms: 3_600_000, scope: CacheScope::Public };
     profile
 }
 
-/// Answers `tmkb_query` from a library that is loaded beside the handshake, not before it.
+/// Answers `tmkb_query` from a library that is loaded during the handshake, not before it.
 pub struct ThreatServer {
     source: Source,
-    /// Whether a language or framework that no pattern is written for is an error.
+    /// Whether a language or framework without patterns is an error.
     is_strict: bool,
     output_schemas: bool,
     loaded: Mutex<Slot>,
 }
 
-/// A folder that could not be used is not tried again sooner than this.
+/// The pause before reading an unusable folder again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
@@ -62,7 +62,7 @@ struct Loaded {
 }
 
 impl ThreatServer {
-    /// Makes the server of `tmkb serve` and begins to load its patterns.
+    /// Creates the server of `tmkb serve` and starts loading its patterns.
     pub fn start(source: Source) -> Arc<Self> {
         let server =
             Arc::new(Self { source, is_strict: true, output_schemas: false, loaded: Mutex::default() });
@@ -75,15 +75,15 @@ impl ThreatServer {
         Arc::new(Self { source, is_strict: false, output_schemas, loaded: Mutex::default() })
     }
 
-    /// Begins to load the patterns.
+    /// Starts loading the patterns.
     pub fn load_soon(self: &Arc<Self>) {
         let loading = self.clone();
-        // Without a thread of its own they are loaded by the first who needs them.
+        // Without a thread they are loaded on first use.
         let _ = std::thread::Builder::new().spawn(move || drop(loading.loaded()));
     }
 
-    /// Returns the patterns. A folder that could not be used is tried again now and then, so that the server
-    /// recovers when it is mended.
+    /// Returns the patterns. Reading an unusable folder is retried from time to time, so that the server
+    /// recovers when it is repaired.
     fn loaded(&self) -> Result<Arc<Loaded>, Failure> {
         let mut slot = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loaded) = &slot.loaded {
@@ -197,7 +197,7 @@ impl Loaded {
 }
 
 impl Server for ThreatServer {
-    /// The seed says what is answered to names and arguments that are not right.
+    /// The specification fixes the answers to invalid names and arguments.
     fn is_literal(&self) -> bool {
         true
     }
@@ -205,7 +205,7 @@ impl Server for ThreatServer {
     fn is_quick(&self, request: &Request) -> bool {
         match request {
             Request::CallTool { .. } => false,
-            // Until the patterns are loaded it would have to wait for them.
+            // It would have to wait until the patterns are loaded.
             Request::ListTools(_) if !self.is_strict => true,
             Request::ListTools(_) => self.loaded.try_lock().is_ok_and(|slot| slot.loaded.is_some()),
             _ => true,
@@ -217,7 +217,7 @@ impl Server for ThreatServer {
             return mcp::page_of(&[Arc::new(tool::shown(Choice::Any, self.output_schemas))], cursor, 1);
         }
         let tool = self.loaded().map_or_else(
-            // A client must learn what the tool is called even while its patterns cannot be read.
+            // A client must see the tool even while its patterns cannot be read.
             |_| {
                 let (languages, frameworks) = (&["python".into()], &["flask".into(), "any".into()]);
                 Arc::new(tool::shown(Choice::Known { languages, frameworks }, false))
@@ -277,7 +277,7 @@ impl Server for ThreatServer {
         let n_tokens_max = arguments.get(MAX_TOKENS).and_then(Value::as_u64).unwrap_or(HUMAN_TOKENS_DEFAULT);
         let answer = match (is_human, self.is_strict) {
             (false, _) => answer::agent(&hits, &room),
-            // Clients of `tmkb serve` know the whole form.
+            // Clients of `tmkb serve` expect the whole form.
             (true, true) => answer::human(&hits, &room),
             (true, false) => answer::human_within(&hits, &room, n_tokens_max as usize),
         };
@@ -295,13 +295,13 @@ impl Server for ThreatServer {
     }
 }
 
-/// Why each of the first patterns is there, by id.
+/// Why each of the first patterns is in the answer, by id.
 pub fn reasons(hits: &[Hit<'_>], n_included: usize) -> Value {
     let reasons_of = |hit: &Hit<'_>| hit.reasons.iter().map(ToString::to_string).collect::<Vec<_>>();
     hits.iter().take(n_included).map(|hit| (hit.pattern.id.clone(), json!(reasons_of(hit)))).collect()
 }
 
-/// What is wrong with an argument: what the client is told, and what the log says.
+/// An invalid argument: the text for the client, and the text for the log.
 struct Problem {
     field: String,
     text: String,
@@ -319,7 +319,7 @@ impl Problem {
     }
 }
 
-/// A value as it stands in a message.
+/// A value in a message.
 fn shown(value: &Value) -> String {
     mcp::shown(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }

@@ -1,4 +1,4 @@
-//! Where patterns come from: the packs in the program, or a folder.
+//! The source of patterns: the built-in packs, or a folder.
 
 use std::{
     collections::HashSet,
@@ -11,26 +11,26 @@ use threats::{Library, PatternProblem, Query, library::PACKS_DEFAULT, load::FILE
 
 use super::arguments::Arguments;
 
-/// A folder with more files than this is hardly a folder of patterns.
+/// A folder with more files is probably not a folder of patterns.
 const FILES_MAX: usize = 10_000;
 
 /// Folders below folders are read to this depth.
 const DEPTH_MAX: usize = 16;
 
-/// All files together may have this many bytes.
+/// The maximal total size of all files.
 const TOTAL_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Where patterns come from.
+/// The source of patterns.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// A folder of pattern files.
     folder: Option<PathBuf>,
-    /// Packs in the program, by name, beside the folder if there is one.
+    /// Built-in packs by name, in addition to the folder if there is one.
     packs: Vec<String>,
 }
 
 impl Source {
-    /// Takes what the command line says, or else the environment. An unknown pack is an error at once.
+    /// Reads the command line, or else the environment. An unknown pack is an error at once.
     pub fn from_arguments(arguments: &Arguments) -> Result<Self, String> {
         let (folder, packs) = (arguments.patterns.clone(), arguments.packs.clone());
         if folder.is_none() && packs.is_empty() {
@@ -45,7 +45,7 @@ impl Source {
         }
     }
 
-    /// Takes what the environment says, or else the usual packs.
+    /// Reads the environment, or uses the default packs.
     pub fn from_environment() -> Self {
         match std::env::var_os("TMKB_PATTERNS").filter(|folder| !folder.is_empty()) {
             Some(folder) => Self { folder: Some(folder.into()), packs: Vec::new() },
@@ -60,7 +60,7 @@ impl Source {
         self.folder.is_some()
     }
 
-    /// Loads the patterns. What cannot be used of a folder is a problem each; only a folder that
+    /// Loads the patterns. Each unusable file of a folder is a problem; only a folder that
     /// cannot be read at all is a failure.
     pub fn load(&self) -> Result<(Library, Vec<PatternProblem>), String> {
         let packs: Vec<&str> = self.packs.iter().map(String::as_str).collect();
@@ -78,7 +78,7 @@ impl Source {
         }
     }
 
-    /// Loads the patterns that may be answered: those that fail validation become problems too.
+    /// Loads the valid patterns: those that fail validation become problems, too.
     pub fn load_valid(&self) -> Result<(Library, Vec<PatternProblem>), String> {
         let (library, mut problems) = self.load()?;
         if self.folder.is_none() {
@@ -90,7 +90,7 @@ impl Source {
         Ok((library, problems))
     }
 
-    /// Loads one file, and beside it what [`Source::load`] does, for its references. The problems are the file's.
+    /// Loads one file, and what [`Source::load`] loads, for its references. The problems are the file's.
     pub fn load_file(&self, path: &Path) -> Result<(Library, Vec<PatternProblem>, Option<String>), String> {
         let name = path.display().to_string();
         let text = read_text(path).map_err(|error| format!("cannot read the file {name}: {error}"))?;
@@ -103,7 +103,7 @@ impl Source {
         if let Some(folder) = &self.folder {
             sources.extend(read_folder(folder)?.1);
         }
-        // The empty name is the first, so that of two patterns with one id the file's is kept.
+        // The empty name sorts first, so that of two patterns with one id the file's is kept.
         let (library, _) = Library::load(sources);
         let (library, _) = library.with_packs(&packs).map_err(|error| error.to_string())?;
         Ok((library, Vec::new(), Some(pattern.id)))
@@ -158,7 +158,7 @@ fn read_folder(folder: &Path) -> Result<(Vec<PatternProblem>, Files), String> {
 
 #[derive(Default)]
 struct Found {
-    /// Links may lead in circles; each folder is read once.
+    /// Links may form cycles; each folder is read once.
     folders: HashSet<PathBuf>,
     files: Vec<PathBuf>,
     is_full: bool,
@@ -183,7 +183,7 @@ impl Found {
             Err(error) => return self.problem(folder, error.to_string()),
         };
         let mut paths: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
-        // The order of a folder is nobody's; what is left out must not depend on it.
+        // The order of a folder is undefined; which files are left out must not depend on it.
         paths.sort();
         for path in paths {
             if self.is_full {
@@ -207,10 +207,10 @@ impl Found {
     }
 }
 
-/// Reads a file, but not one that could not be a pattern: a device, or gigabytes.
+/// Reads a file, unless it cannot be a pattern: a device, or gigabytes.
 fn read_text(path: &Path) -> Result<String, String> {
     let file = open(path).map_err(|error| error.to_string())?;
-    // Asked of what is open: a path may lead elsewhere a moment later.
+    // Checked on the open file: the path may lead elsewhere a moment later.
     let metadata = file.metadata().map_err(|error| error.to_string())?;
     if !metadata.is_file() {
         return Err("not a file".into());
@@ -226,7 +226,7 @@ fn read_text(path: &Path) -> Result<String, String> {
     })
 }
 
-/// Opens a file without waiting, which a pipe would make us do until somebody writes into it.
+/// Opens a file without blocking, which a pipe without a writer would do.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     #[cfg(unix)]
@@ -238,8 +238,8 @@ fn problem(file: String, message: String) -> PatternProblem {
     PatternProblem { file, line: None, column: None, message }
 }
 
-/// Rejects categories that no pattern has, and misspelt languages and frameworks. Other languages and frameworks are
-/// fine: patterns that generalize are answered for them.
+/// Rejects unknown categories, and misspelt languages and frameworks. Other languages and frameworks are
+/// accepted: patterns that generalize are answered for them.
 pub fn check_filters(library: &Library, query: &Query<'_>) -> Result<(), String> {
     let mut categories: Vec<String> =
         library.patterns().iter().map(|pattern| pattern.category.to_lowercase()).collect();

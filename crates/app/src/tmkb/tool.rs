@@ -1,4 +1,4 @@
-//! How `tmkb_query` is described: as clients of `tmkb serve` know it, and as `spexus mcp` has it.
+//! The description of `tmkb_query`: the original's for `tmkb serve`, and ours for `spexus mcp`.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ pub const TOOL: &str = "tmkb_query";
 
 /// The arguments that every server accepts.
 pub const PARAMETERS: [&str; 4] = ["context", "language", "framework", "verbosity"];
-/// `spexus mcp` also accepts this one, though it is not listed: how long the human form may be.
+/// `spexus mcp` also accepts this unlisted argument: the maximal length of the human form.
 pub const MAX_TOKENS: &str = "max_tokens";
 /// Its default.
 pub const HUMAN_TOKENS_DEFAULT: u64 = 2_000;
@@ -21,23 +21,23 @@ pub const HUMAN_TOKENS_MAX: u64 = 100_000;
 /// The forms of an answer, the default first.
 pub const VERBOSITIES: [&str; 2] = ["agent", "human"];
 
-/// Which languages and frameworks may be asked for.
+/// The accepted languages and frameworks.
 #[derive(Clone, Copy)]
 pub enum Choice<'a> {
-    /// Those that patterns are written for, as `tmkb serve` has promised.
+    /// Those with patterns, as in the original.
     Known { languages: &'a [String], frameworks: &'a [String] },
-    /// Any: for one that no pattern is written for, those that generalize are answered.
+    /// Any: for one without patterns, those that generalize are answered.
     Any,
 }
 
-/// The tool as `spexus mcp` has it, with everything that it accepts.
+/// The tool of `spexus mcp`, with all accepted arguments.
 //@= spexus://REQ-202
 //@# 004 Tool Discovery: tools/list has the one tool, word for word
 pub fn described() -> Arc<Tool> {
     accepted(false)
 }
 
-/// The same, with the schema of answers if wanted.
+/// The same, with the output schema if requested.
 pub fn accepted(output_schema: bool) -> Arc<Tool> {
     let mut tool = shown(Choice::Any, output_schema);
     let mut schema = tool.input_schema.as_json().clone();

@@ -257,13 +257,13 @@ fn what_cannot_be_found_or_done_is_said_with_the_way_on() {
         ("create", json!({"kind": "requirement", "title": "x"}), "parent: is required: the user story"),
         ("update", json!({"reference": "docs/kettle.md#lid", "status": "Done"}), "is changed in its file"),
         ("next", json!({"cursor": "x"}), "cursor: not a cursor"),
-        ("next", json!({"take": true, "limit": 3}), "limit: unknown beside take, which takes one"),
-        ("next", json!({"paths": ["src"]}), "paths: unknown without take"),
+        ("next", json!({"take": true, "limit": 3}), "limit: cannot be combined with take, which leases one"),
+        ("next", json!({"paths": ["src"]}), "paths: only allowed with take"),
         ("next", json!({"take": true, "under": "docs/kettle.md#lid"}), "which is not leased"),
         (
             "finish",
             json!({"lease": "REQ-001.1", "instead": "release", "base": "main"}),
-            "base: unknown beside instead",
+            "base: cannot be combined with instead",
         ),
         ("finish", json!({"lease": "REQ-1"}), "expected a lease such as REQ-012.3"),
     ] {

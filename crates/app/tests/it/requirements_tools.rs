@@ -327,7 +327,7 @@ fn every_tool_says_what_is_wrong_with_an_argument() {
         (
             "create_relationship",
             json!({"source_requirement_id": "REQ-002", "target_requirement_id": "REQ-001", "relationship_type_id": "depends_on"}),
-            "circle",
+            "cycle",
         ),
         ("delete_relationship", json!({"id": nobody}), "there is no relationship"),
         ("delete_entity", json!({"reference": "EP-001"}), "force"),

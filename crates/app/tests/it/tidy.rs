@@ -95,15 +95,76 @@ fn every_source_file_opens_with_what_it_is_for() {
 fn links_between_documents_lead_somewhere() {
     for path in files(&root(), "md") {
         let text = fs::read_to_string(&path).expect("a document");
-        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let file = target.split('#').next().unwrap_or_default();
-            if file.is_empty() || file.contains("://") {
-                continue;
+        for target in links(&text).filter(|target| !target.contains("://")) {
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let linked =
+                if file.is_empty() { path.clone() } else { path.parent().expect("a folder").join(file) };
+            assert!(linked.exists(), "{} links to {target}, but that file does not exist", path.display());
+            if !anchor.is_empty() {
+                let linked = fs::read_to_string(&linked).expect("a document");
+                let anchors = anchors(&linked);
+                assert!(
+                    anchors.iter().any(|own| own == anchor),
+                    "{} links to {target}, which has no such heading, only {anchors:?}",
+                    path.display()
+                );
             }
-            let linked = path.parent().expect("a folder").join(file);
-            assert!(linked.exists(), "{} links to {target}, which is not there", path.display());
         }
     }
+}
+
+#[test]
+fn the_index_of_the_guide_links_to_every_page() {
+    let guide = root().join("docs/guide");
+    let index = fs::read_to_string(guide.join("README.md")).expect("the index");
+    for path in files(&guide, "md") {
+        let name = path.file_name().expect("a name").to_string_lossy();
+        let is_linked = links(&index).any(|target| target.split('#').next() == Some(&*name));
+        assert!(is_linked || name == "README.md", "docs/guide/README.md has no link to {name}");
+    }
+}
+
+#[test]
+fn every_page_of_the_guide_starts_with_what_its_reader_can_do_afterwards() {
+    for path in files(&root().join("docs/guide"), "md") {
+        let text = fs::read_to_string(&path).expect("a page");
+        let first = text.lines().skip(1).find(|line| !line.is_empty()).unwrap_or_default();
+        let is_index = path.ends_with("README.md");
+        assert!(
+            is_index || first.starts_with("After this page "),
+            "{}: expected \"After this page …\", found {first:?}",
+            path.display()
+        );
+    }
+}
+
+/// The targets of the links and pictures in a document.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    text.split("](").skip(1).filter_map(|rest| rest.split(')').next())
+}
+
+/// The anchors of the headings in a document, as code hosts make them.
+fn anchors(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut is_code = false;
+    for line in text.lines() {
+        is_code ^= line.trim_start().starts_with("```");
+        let heading = line.trim_start_matches('#');
+        if is_code || heading == line || !heading.starts_with(' ') {
+            continue;
+        }
+        let anchor: String = heading
+            .trim()
+            .to_lowercase()
+            .chars()
+            .filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c))
+            .map(|c| if c == ' ' { '-' } else { c })
+            .collect();
+        // The second heading with the same text gets the suffix `-1`.
+        let same = found.iter().filter(|own| **own == anchor).count();
+        found.push(if same == 0 { anchor } else { format!("{anchor}-{same}") });
+    }
+    found
 }
 
 /// What a surface knows of an operation is a constant of the operation. A name in a string would be a second place.

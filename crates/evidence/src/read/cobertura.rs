@@ -6,7 +6,7 @@ use crate::path::{Found, Outsiders, Source};
 use crate::refusal::Read;
 use crate::report::{Report, Tool};
 
-/// The most folders with sources that a report may name.
+/// The maximal number of source folders in a report.
 const SOURCES_MAX: usize = 1_000;
 
 pub fn read(source: &Source<'_>, text: &str) -> Read<Report> {
@@ -14,7 +14,7 @@ pub fn read(source: &Source<'_>, text: &str) -> Read<Report> {
     let mut outsiders = Outsiders::default();
     let mut folders: Vec<String> = Vec::new();
     let mut n_folders = 0;
-    // None outside of classes, and a class without a file is one of a file that is not ours.
+    // None outside of classes, and for a class whose file is outside of the repository.
     let mut class: Option<Option<usize>> = None;
     xml::each(text, |part| {
         match part {
@@ -39,7 +39,7 @@ pub fn read(source: &Source<'_>, text: &str) -> Read<Report> {
                 let (found, is_suffix) = match &folders[..] {
                     [] => (source.locate(path)?, false),
                     [folder] => (source.locate_in(folder, path)?, false),
-                    // It is not said which of them a file is in.
+                    // The report does not say which of them contains a file.
                     _ => (source.locate_in("", path)?, true),
                 };
                 class = Some(outsiders.keep(path, found).map(|path| files.file(path, is_suffix)));

@@ -1,4 +1,4 @@
-//! JSON of coverage.py, with the test that executed each line where contexts were recorded.
+//! JSON of coverage.py, with the test that executed each line if contexts were recorded.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -63,7 +63,7 @@ pub fn read(source: &Source<'_>, text: &str, from: &str) -> Read<Report> {
     Ok(Report { tool: Tool::CoveragePy, coverage: files.done(), contexts, ..Report::default() })
 }
 
-/// pytest-cov writes `tests/test_a.py::TestA::test_b[1]|run`, coverage.py itself `test_a.TestA.test_b`. What runs when a
+/// pytest-cov writes `tests/test_a.py::TestA::test_b[1]|run`, coverage.py itself `test_a.TestA.test_b`. Code that runs when a
 /// file is imported has an empty context.
 fn context(source: &Source<'_>, name: &str) -> Option<TestName> {
     let name = name.rsplit_once('|').map_or(name, |(name, _)| name);

@@ -11,7 +11,7 @@ use crate::path::Source;
 use crate::refusal::{Read, Wrong};
 use crate::report::{Case, Form, Report, Scope, TestName, Tool};
 
-/// The output of a test that is kept until it is known whether it failed.
+/// The output of a test, which is kept until its result is known.
 const OUTPUT_BYTES_MAX: usize = 8 << 10;
 
 #[derive(Deserialize)]
@@ -35,7 +35,7 @@ struct Package {
     running: HashMap<String, (usize, String)>,
 }
 
-/// Before Go 1.24, a package that does not build is a line of text among the JSON.
+/// Before Go 1.24, a package that does not compile is a line of text among the JSON.
 pub fn is_build_failure(text: &str) -> bool {
     text.starts_with("FAIL\t") || text.starts_with("# ")
 }
@@ -91,7 +91,7 @@ pub fn read(_source: &Source<'_>, text: &str) -> Read<Report> {
             }
             (action @ ("pass" | "fail" | "skip"), None) => {
                 package.is_ended = true;
-                // A build, `TestMain` or an `init` that failed, unless a test is to blame.
+                // A failed build, `TestMain` or `init`, unless a test failed.
                 if action == "fail" && !package.has_failed_test && package.running.is_empty() {
                     cases.add(0, whole_package(name, "the package failed")).map_err(at)?;
                 }

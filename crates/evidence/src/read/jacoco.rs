@@ -1,4 +1,4 @@
-//! JaCoCo XML, which knows packages and not the folders that sources are in.
+//! JaCoCo XML, which has packages but not the folders of the sources.
 
 use super::Files;
 use super::xml::{self, Part};

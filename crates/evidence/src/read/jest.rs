@@ -1,4 +1,4 @@
-//! JSON of jest, and of vitest, which writes the same with other words for what did not run.
+//! JSON of jest, and of vitest, which differs in the names for tests that did not run.
 
 use std::borrow::Cow;
 
@@ -73,7 +73,7 @@ pub fn read(source: &Source<'_>, text: &str, from: &str) -> Read<Report> {
             }
             cases.add(0, case).map_err(wrong)?;
         }
-        // An import that failed leaves no test to name.
+        // A failed import leaves no test to name.
         if file.assertion_results.is_empty() && file.status == "failed" {
             let said = file.message.as_deref().and_then(message);
             cases.add(0, whole_file(&path, said)).map_err(wrong)?;
@@ -90,13 +90,13 @@ impl Assertion<'_> {
         let last = match &*self.status {
             "passed" if self.failing == Some(true) => Outcome::Skipped,
             "passed" => Outcome::Passed,
-            // vitest says so for what `--bail` or a killed worker left out, jest for what is skipped.
+            // vitest uses this for tests left out by `--bail` or a killed worker, jest for skipped ones.
             "pending" if tool == Tool::VitestJson => Outcome::NotRun,
             "pending" | "skipped" | "todo" | "disabled" => Outcome::Skipped,
             _ => Outcome::Failed,
         };
         let n_retries = self.retry_reasons.as_ref().map_or(0, Vec::len);
-        // A test that passes has messages only from attempts that did not.
+        // A passing test has messages only from failed attempts.
         let n_messages = if last == Outcome::Passed { messages.len() } else { 0 };
         let n_earlier = n_retries.max(n_messages).max(self.invocations.unwrap_or(1).saturating_sub(1));
         let mut attempts = vec![Outcome::Failed; n_earlier.min(ATTEMPTS_MAX)];

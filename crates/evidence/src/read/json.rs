@@ -1,4 +1,4 @@
-//! JSON: which tool wrote it, how deep it is, and where a mistake is.
+//! JSON: detects the tool, limits the nesting, and locates mistakes.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -8,7 +8,7 @@ use crate::path::Source;
 use crate::refusal::{Read, Wrong};
 use crate::report::Report;
 
-/// What tells the formats apart.
+/// The keys that distinguish formats.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Probe {
@@ -18,7 +18,7 @@ struct Probe {
     meta: Option<IgnoredAny>,
 }
 
-/// What tells the formats apart that have a value on each line.
+/// The keys that distinguish formats with a value on each line.
 #[derive(Deserialize)]
 struct LineProbe {
     #[serde(rename = "Action")]
@@ -56,7 +56,7 @@ pub fn read(source: &Source<'_>, text: &str) -> Read<Report> {
     }
 }
 
-/// Parses a whole document. Offsets in errors count from the beginning of all the text.
+/// Parses a whole document. Offsets in errors are relative to the whole text.
 pub fn parse<'t, T: Deserialize<'t>>(text: &str, from: &'t str) -> Read<T> {
     serde_json::from_str(from).map_err(|error| {
         let mut wrong = wrong(from.as_bytes(), &error);
@@ -92,7 +92,7 @@ pub fn wrong(bytes: &[u8], error: &serde_json::Error) -> Wrong {
     Wrong::at(line + error.column().saturating_sub(1), reason(error))
 }
 
-/// The message without the place, which is said otherwise.
+/// The message without the place, which is reported separately.
 fn reason(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let end = message.rfind(" at line ").unwrap_or(message.len());

@@ -1,4 +1,4 @@
-//! JUnit XML, which every tool writes differently.
+//! JUnit XML, which differs between tools.
 
 use super::xml::{self, Element, Part};
 use super::{Cases, links, message, seconds};
@@ -7,7 +7,7 @@ use crate::path::Source;
 use crate::refusal::{Read, Wrong};
 use crate::report::{Case, Form, Report, Scope, TestName, Tool};
 
-/// Words in the reason of a skip that say that somebody asked for other tests.
+/// Words in the reason of a skip that mean that the test was not selected.
 const FILTERS: [&str; 6] = [
     "does not match pattern",
     "does not match the provided",
@@ -42,11 +42,11 @@ struct Suite {
     has_failed: bool,
 }
 
-/// What node:test counts in comments, and what was found. A test with subtests is written like a suite, without a failure
-/// of its own, so that only the counts show it.
+/// The counts in comments of node:test, and the found numbers. A test with subtests is written like a suite, without its own
+/// failure, which only the counts show.
 #[derive(Default)]
 struct Counts {
-    /// Tests that failed or were cancelled, and suites that are no tests.
+    /// Tests that failed or were cancelled, and suites that are not tests.
     said_failed: u64,
     said_suites: u64,
     failed_cases: u64,
@@ -61,7 +61,7 @@ struct Open {
     verifies: Vec<String>,
     is_empty: bool,
     has_failure: bool,
-    /// A failure that a skip says is expected.
+    /// A failure that the skip declares as expected.
     is_expected: bool,
 }
 
@@ -143,7 +143,7 @@ impl<'s> Junit<'s> {
             ("property", None) if matches!(element.get("name"), Some("go.version")) => {
                 self.tool = Tool::GoJunit
             }
-            // A test with several failed subtests has several, and is one attempt.
+            // A test with several failed subtests has several failures, and is one attempt.
             ("failure" | "error", Some(open)) if open.has_failure => {}
             ("failure" | "error", Some(open)) => {
                 open.has_failure = true;
@@ -152,7 +152,7 @@ impl<'s> Junit<'s> {
             ("rerunFailure" | "rerunError", Some(open)) => open.failed(element),
             ("flakyFailure" | "flakyError", Some(open)) => {
                 open.failed(element);
-                // There is no other element for the attempt that passed.
+                // There is no element for the attempt that passed.
                 open.attempts.retain(|attempt| *attempt != Outcome::Passed);
                 open.attempts.push(Outcome::Passed);
             }
@@ -213,7 +213,7 @@ impl<'s> Junit<'s> {
     }
 
     fn add(&mut self, mut open: Open) -> Result<(), String> {
-        // Tools that have no name of their own in the report are known by how they write a case.
+        // Tools without a name in the report are recognised by the form of a case.
         if self.tool == Tool::Junit {
             let is_begun = self.cases.cases.is_empty();
             if open.element.classname == "test" && open.element.status.is_none() && is_begun {
@@ -224,7 +224,7 @@ impl<'s> Junit<'s> {
         }
         let time = open.element.time.as_deref().and_then(seconds);
         let is_not_run = match self.tool {
-            // Tests that `--bail` or a killed worker left out are empty, and took no time at all.
+            // Tests left out by `--bail` or a killed worker are empty and have no duration.
             Tool::VitestJunit => open.is_empty && open.element.time.as_deref() == Some("0"),
             _ => matches!(open.element.status.as_deref(), Some("notrun" | "untested")),
         };
@@ -264,7 +264,7 @@ impl<'s> Junit<'s> {
         if self.tool == Tool::Pytest
             && let Some(known) = self.cases.known(0, &case.name)
         {
-            // pytest-rerunfailures writes a failed attempt as an empty case, which reads as a pass.
+            // pytest-rerunfailures writes a failed attempt as an empty case, which looks like a pass.
             if let Some(last) = known.attempts.last_mut().filter(|last| **last == Outcome::Passed) {
                 *last = Outcome::Failed;
             }
@@ -295,7 +295,7 @@ impl<'s> Junit<'s> {
                 named.parameters = parameters.map(str::to_owned);
                 named.path = dotted(class);
                 if class.is_empty() {
-                    // A module that could not be imported.
+                    // A module that failed to import.
                     scope = Scope::Group;
                     named.path = dotted(plain);
                 } else {
@@ -352,7 +352,7 @@ impl<'s> Junit<'s> {
             }
             Tool::Mocha => {
                 named.form = Form::Joined(" ");
-                // mocha-junit-reporter has all titles in the name, and the reporter `xunit` some in the class.
+                // mocha-junit-reporter has all titles in the name, the reporter `xunit` some in the class.
                 let full = if self.has_suites { name.to_owned() } else { format!("{class} {name}") };
                 named.path = vec![full.trim().to_owned()];
                 if let Some((before, _)) =
@@ -369,7 +369,7 @@ impl<'s> Junit<'s> {
                 let is_file =
                     [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"].iter().any(|end| name.ends_with(end));
                 if self.suites.is_empty() && is_file {
-                    // A file that ended before it could report its tests.
+                    // A file that ended before it reported its tests.
                     scope = Scope::Group;
                     named.path.clear();
                     named.file = Some(self.source.test_file(name)?);
@@ -405,7 +405,7 @@ impl<'s> Junit<'s> {
 }
 
 impl Counts {
-    /// Of the suites with a failure, those that are tests are counted as failed, too. Which these are is not said.
+    /// Suites with a failure that are tests count as failed, too. The report does not say which ones.
     fn has_unnamed_failure(&self) -> bool {
         let failed_parents = self.failed_suites.saturating_sub(self.said_suites);
         self.said_failed > self.failed_cases + failed_parents

@@ -27,7 +27,7 @@ struct Event<'t> {
 
 pub fn read(text: &str) -> Read<Report> {
     let mut cases = Cases::default();
-    // Binaries run one after the other, and each has a suite: equal names in two of them are two tests.
+    // Binaries run sequentially, and each has a suite: equal names in two of them are two tests.
     let mut suite = 0;
     let mut is_open = false;
     let mut incomplete = None;
@@ -79,7 +79,7 @@ pub fn read(text: &str) -> Read<Report> {
     Ok(Report { tool: Tool::Libtest, cases: cases.cases, incomplete, ..Report::default() })
 }
 
-/// What started and never ended has failed, and a suite that did not end is incomplete.
+/// A test that started but did not end has failed, and a suite that did not end is incomplete.
 fn fail_running(
     running: &mut HashMap<String, usize>,
     cases: &mut Cases,

@@ -60,8 +60,8 @@ pub fn read(source: &Source<'_>, text: &str, from: &str) -> Read<Report> {
     Ok(Report { tool: Tool::LlvmCov, coverage: files.done(), ..Report::default() })
 }
 
-/// Which lines are executed, as `llvm-cov` itself derives it from segments: the largest count of what begins on a line
-/// and of what reaches into it.
+/// The executed lines, derived from segments as `llvm-cov` itself does: the largest count of the segments on a line
+/// and of the segment that reaches into it.
 fn lines(segments: &[Segment], mut take: impl FnMut(u32, bool) -> Result<(), String>) -> Result<(), String> {
     let mut reaching: Option<Segment> = None;
     let mut rest = segments;
@@ -84,7 +84,7 @@ fn lines(segments: &[Segment], mut take: impl FnMut(u32, bool) -> Result<(), Str
         if next.0 < line {
             return Err("segments are not in order".to_owned());
         }
-        // Lines without a segment of their own have the count of what reaches into them.
+        // Lines without a segment have the count of the segment that reaches into them.
         if let Some(segment) = reaching.filter(|segment| segment.3) {
             for line in line.saturating_add(1)..next.0 {
                 take(line, segment.2 > 0.0)?;

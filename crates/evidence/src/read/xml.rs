@@ -1,4 +1,4 @@
-//! XML, bounded in depth and attributes, without entities of its own and without anything from elsewhere.
+//! XML with limited depth and attributes, without entity declarations and external references.
 
 use quick_xml::escape::{EscapeError, resolve_predefined_entity};
 use quick_xml::events::{BytesStart, Event};
@@ -7,12 +7,12 @@ use quick_xml::{Reader, XmlVersion};
 use super::DEPTH_MAX;
 use crate::refusal::{Read, Wrong};
 
-/// Each attribute of an element is compared with all others.
+/// Limited because each attribute of an element is compared with all others.
 const ATTRIBUTES_MAX: usize = 100;
-/// The text inside an element that is kept; readers cut messages further.
+/// How much text inside an element is kept; parsers cut messages further.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 
-/// What a reader is told of.
+/// An event for a parser.
 pub enum Part<'a> {
     /// An element begins.
     Start(Element<'a>),
@@ -57,7 +57,7 @@ pub fn root(text: &str) -> Read<String> {
     }
 }
 
-/// Hands every element to a reader, in order. The report must be whole: each element that begins also ends.
+/// Calls a parser with every element, in order. The report must be complete: each element ends.
 pub fn each(text: &str, mut take: impl FnMut(Part<'_>) -> Result<(), String>) -> Read<()> {
     let mut reader = Reader::from_str(text);
     let mut open: Vec<(String, String)> = Vec::new();
@@ -65,7 +65,7 @@ pub fn each(text: &str, mut take: impl FnMut(Part<'_>) -> Result<(), String>) ->
     loop {
         let before = reader.buffer_position() as usize;
         let event = reader.read_event();
-        // An element begins at its bracket, not at the blanks before it.
+        // An element begins at its bracket, not at the white space before it.
         let offset = before + text.get(before..).map_or(0, |rest| rest.len() - rest.trim_start().len());
         let step = match event {
             Ok(Event::Start(start)) => {

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{Found, Kind, field};
 
-/// What the names of functions begin with that `go test` runs and reports.
+/// The prefixes of functions that `go test` runs and reports.
 const TESTS: [&str; 3] = ["Test", "Fuzz", "Example"];
 
 pub fn declared<'t>(node: Node<'t>, source: &str) -> Option<Found<'t>> {
@@ -32,7 +32,7 @@ pub fn declared<'t>(node: Node<'t>, source: &str) -> Option<Found<'t>> {
     })
 }
 
-/// `Testify` is no test: what follows the prefix must not begin with a small letter.
+/// `Testify` is not a test: the character after the prefix must not be lower case.
 fn is_test(name: &str) -> bool {
     let after = TESTS.iter().find_map(|prefix| name.strip_prefix(prefix));
     after.is_some_and(|rest| !rest.starts_with(char::is_lowercase))

@@ -23,7 +23,7 @@ pub fn declared<'t>(node: Node<'t>, source: &str) -> Option<Found<'t>> {
         let end = annotation.find(|c: char| !c.is_alphanumeric() && c != '.').unwrap_or(annotation.len());
         annotation[..end].rsplit('.').next().unwrap_or_default()
     });
-    // Before annotations, the name said it.
+    // Before annotations, tests were recognised by name.
     let is_old = || name.starts_with("test") && annotations.contains("public");
     let is_test = kind == Kind::Function && (names.any(|name| TESTS.contains(&name)) || is_old());
     let body = node.child_by_field_name("body");

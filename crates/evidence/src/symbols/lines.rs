@@ -1,14 +1,14 @@
-//! Which lines belong to a symbol, and which of them run only when it is called.
+//! The lines of a symbol, and those of them that run only when it is called.
 
 use std::ops::RangeInclusive;
 
 use tree_sitter::Node;
 
-/// From the attributes and comments right above a node to its end.
+/// From the attributes and comments directly above a node to its end.
 pub fn of_symbol(node: Node<'_>) -> RangeInclusive<u32> {
     let mut first = node.start_position().row;
     let mut above = node;
-    // An exported or awaited declaration is the last part of what the comments stand above.
+    // An exported or awaited declaration is the last part of the commented node.
     while let Some(parent) = above.parent()
         && above.prev_sibling().is_none_or(|before| before.start_position().row == first && !is_note(before))
         && parent.start_position().row == first
@@ -27,8 +27,8 @@ pub fn of_symbol(node: Node<'_>) -> RangeInclusive<u32> {
     line(first)..=line(last_row(node))
 }
 
-/// The lines of a body that have code. Coverage marks signatures as executed when a file is loaded, and brackets and
-/// comments with whatever is around them.
+/// The lines of a body with code. Coverage tools mark signatures as executed when a file is loaded, and brackets and
+/// comments like the code around them.
 pub fn of_body(body: Node<'_>, source: &str) -> Vec<u32> {
     let mut after = body.prev_sibling().map(last_row);
     if body.child(0).is_some_and(|first| first.kind() == "{") {
@@ -74,7 +74,7 @@ fn is_note(node: Node<'_>) -> bool {
     is_comment(node) || node.kind() == "attribute_item" || node.kind() == "decorator"
 }
 
-/// The last row that has something of a node: some grammars end a comment where the next row begins.
+/// The last row of a node: some grammars end a comment at the start of the next row.
 fn last_row(node: Node<'_>) -> usize {
     let end = node.end_position();
     if end.column == 0 && end.row > node.start_position().row { end.row - 1 } else { end.row }

@@ -7,7 +7,7 @@ use super::{Found, Kind, field, text};
 /// Attributes that make a function a test, by the last part of their path.
 const TESTS: [&str; 7] =
     ["test", "rstest", "test_case", "quickcheck", "proptest", "wasm_bindgen_test", "parameterized"];
-/// Attributes that make several tests of one function.
+/// Attributes that generate several tests from one function.
 const PARAMETERS: [&str; 4] = ["rstest", "test_case", "case", "parameterized"];
 
 pub fn declared<'t>(node: Node<'t>, source: &str) -> Option<Found<'t>> {
@@ -15,7 +15,7 @@ pub fn declared<'t>(node: Node<'t>, source: &str) -> Option<Found<'t>> {
         "mod_item" | "trait_item" => (Kind::Container, field(node, "name", source)?),
         "impl_item" => (Kind::Container, field(node, "type", source)?.split('<').next()?),
         "function_item" => (Kind::Function, field(node, "name", source)?),
-        // Macros such as `proptest!` have functions in them that are only tokens to the grammar.
+        // Macros such as `proptest!` contain functions that the grammar sees only as tokens.
         "fn" if node.parent()?.kind() == "token_tree" => return in_macro(node, source),
         _ => return None,
     };

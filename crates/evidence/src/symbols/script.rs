@@ -6,7 +6,7 @@ use super::{Found, HOLE, Kind, field, text};
 
 const SUITES: [&str; 5] = ["describe", "context", "suite", "fdescribe", "xdescribe"];
 const TESTS: [&str; 6] = ["it", "test", "specify", "fit", "xit", "xtest"];
-/// What may follow them. Anything else is something of the framework's own, such as a hook.
+/// Names that may follow them. Others belong to the framework, such as hooks.
 const MODIFIERS: [&str; 12] = [
     "only",
     "skip",
@@ -42,7 +42,7 @@ pub fn declared<'t>(node: Node<'t>, source: &str, in_title: bool) -> Option<Foun
         }
         "variable_declarator" | "public_field_definition" => {
             let value = node.child_by_field_name("value").filter(|value| is_function(*value))?;
-            // Comments stand above the whole statement.
+            // Comments precede the whole statement.
             let whole =
                 node.parent().filter(|parent| parent.kind().ends_with("_declaration")).unwrap_or(node);
             Some(function(field(node, "name", source)?, whole, value.child_by_field_name("body")))
@@ -85,7 +85,7 @@ fn titled<'t>(node: Node<'t>, source: &str, in_title: bool) -> Option<Found<'t>>
     Some(Found { name, kind, whole, body, is_test, has_parameters: is_each, expects_failure })
 }
 
-/// The title that an argument gives; none if all of it is computed.
+/// The title in an argument; none if all of it is computed.
 fn title(argument: Node<'_>, source: &str, is_each: bool) -> Option<String> {
     let mut title = String::new();
     match argument.kind() {
@@ -114,7 +114,7 @@ fn unescaped(escape: &str) -> &str {
     }
 }
 
-/// Replaces `%s`, `$name` and their like by holes.
+/// Replaces `%s`, `$name` and the like by holes.
 fn with_holes(title: &str) -> String {
     let mut holed = String::with_capacity(title.len());
     let mut rest = title;

@@ -1,5 +1,5 @@
 //! Requirements from other tools. A specification becomes an epic, a chapter a user story, and everything else
-//! a requirement of the story above it; what there is no place for is counted and said.
+//! a requirement of the story above it; unsupported contents are counted and reported.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,19 +9,19 @@ use crate::kind::{RecordKind, plain_name};
 use crate::reading::{Draft, Gathering, Given, Value, shown};
 use crate::record::Place;
 
-/// How much of a text becomes the title of an object that has none.
+/// How much of a text becomes the title of an object without one.
 const TITLE_MAX_CHARS: usize = 100;
-/// The fields that an attribute of the same name means in any tool.
+/// The fields that an attribute of the same name has in any tool.
 const TAKEN_BY_NAME: [&str; 5] = ["title", "description", "priority", "status", "type"];
 
-/// Objects of other tools, until the outline says where they belong.
+/// Objects of other tools, before the outline assigns them.
 #[derive(Default)]
 pub struct Foreign<'a> {
     objects: Vec<Object<'a>>,
     by_identifier: HashMap<&'a str, usize>,
-    /// The references that requirements got, by identifier, for relations.
+    /// The references of requirements by identifier, for relations.
     requirements: HashMap<&'a str, String>,
-    /// By the name of what has no place here, how many objects have it.
+    /// How many objects have each unsupported attribute.
     left_out: BTreeMap<String, usize>,
 }
 
@@ -35,7 +35,7 @@ struct Object<'a> {
     is_used: bool,
 }
 
-/// The story that requirements below go to, and the epic that stories go to.
+/// The story for requirements below, and the epic for stories.
 struct Position {
     title: String,
     epic: String,
@@ -79,7 +79,7 @@ impl<'a> Foreign<'a> {
         self.objects.push(object);
     }
 
-    /// Takes `Status` for the status where it can be one.
+    /// Uses `Status` as the status if it can be one.
     fn take_by_name(&mut self, name: &str, text: String, object: &mut Object<'a>) {
         let field = RecordKind::Requirement
             .shape()
@@ -93,7 +93,7 @@ impl<'a> Foreign<'a> {
         }
     }
 
-    /// Makes records of all objects, in the order in which the specifications show them.
+    /// Creates records from all objects, in the order of the specifications.
     pub fn read_outline(
         &mut self,
         file: &File<'a>,
@@ -106,7 +106,7 @@ impl<'a> Foreign<'a> {
             let title = specification.attribute("LONG-NAME").or_else(|| header_title(root));
             let identifier = specification.attribute("IDENTIFIER").unwrap_or("specification");
             let mut position = None;
-            // In the order of the outline; what is nested deeper waits on top.
+            // In the order of the outline; deeper levels are on top of the stack.
             let mut waiting: Vec<(&Element, Option<String>)> = children(specification, None);
             while let Some((node, story)) = waiting.pop() {
                 let named = node.referred("OBJECT");
@@ -127,7 +127,7 @@ impl<'a> Foreign<'a> {
                 waiting.extend(children(node, story));
             }
         }
-        // What no specification shows.
+        // Objects that no specification contains.
         let mut position = None;
         for index in 0..self.objects.len() {
             if !self.objects[index].is_used {
@@ -139,7 +139,7 @@ impl<'a> Foreign<'a> {
         }
     }
 
-    /// Makes a record of an object and returns the story for what stands below it.
+    /// Creates a record from an object and returns the story for objects below it.
     fn read_object(
         &mut self,
         index: usize,
@@ -189,12 +189,12 @@ impl<'a> Foreign<'a> {
 
     pub fn say_what_was_left_out(self, reading: &mut Gathering<'_>) {
         for (name, n_objects) in self.left_out {
-            let message = format!("left out (objects that have it: {n_objects}); nothing here is like it");
+            let message = format!("left out (objects that have it: {n_objects}); nothing matches");
             reading.note(&Place::default(), Some(&name), message);
         }
     }
 
-    /// Some tools count from 1 in every document: an id that is not the only one of its name says nothing.
+    /// Some tools count from 1 in every document: a duplicate id identifies nothing.
     fn forget_ambiguous_ids(&mut self) {
         let mut seen = HashSet::new();
         let ids = self.objects.iter().filter_map(|object| object.foreign_id.clone());
@@ -206,7 +206,7 @@ impl<'a> Foreign<'a> {
 }
 
 impl Position {
-    /// The story for requirements that stand below no chapter.
+    /// The story for requirements outside of any chapter.
     fn default_story(&mut self, place: &Place, reading: &mut Gathering<'_>) -> String {
         if let Some(story) = &self.story {
             return story.clone();
@@ -220,7 +220,7 @@ impl Position {
     }
 }
 
-/// Whether XHTML has an `object`, which is what it calls everything that is not text.
+/// Whether XHTML has an `object`, its element for everything that is not text.
 fn has_attachment(element: &Element) -> bool {
     element.name == "object" || element.elements().any(has_attachment)
 }
@@ -240,7 +240,7 @@ fn check(kind: RecordKind, place: &Place, values: Vec<(&str, String)>, reading: 
     reading.check(Draft { values: values.collect(), ..Draft::new(place.clone(), kind.name()) });
 }
 
-/// What stands below, the first on top.
+/// The children, the first on top.
 fn children(node: &Element, story: Option<String>) -> Vec<(&Element, Option<String>)> {
     let mut below: Vec<_> = node
         .child("CHILDREN")

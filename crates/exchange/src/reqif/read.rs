@@ -1,4 +1,4 @@
-//! Reads ReqIF: our own exports exactly, and of what other tools write, what we have a place for.
+//! Reads ReqIF: our own exports exactly, and the supported part of other tools' files.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::kind::RecordKind;
 use crate::reading::{Draft, Gathering, Given, Value};
 use crate::record::Place;
 
-/// Inside an element of this style blanks are meant; everywhere else XHTML says that they are layout.
+/// Inside an element with this style white space is significant; elsewhere in XHTML it is layout.
 pub const EXACT_STYLE: &str = "white-space: pre-wrap";
 
 pub fn read(text: &str, reading: &mut Gathering<'_>) {
@@ -58,7 +58,7 @@ pub fn read(text: &str, reading: &mut Gathering<'_>) {
     foreign.say_what_was_left_out(reading);
 }
 
-/// Reads an object of one of our own types, which another tool may have had in its hands.
+/// Reads an object of one of our own types, which another tool may have changed.
 fn read_own(
     file: &File<'_>,
     object: &Element,
@@ -91,7 +91,7 @@ pub struct Identifiers<'a> {
 }
 
 impl<'a> Identifiers<'a> {
-    /// Adds an element, and says whether it is the only one of its name; without a name it is.
+    /// Adds an element, and returns whether it is the only one with its name; without a name it is.
     fn add(&mut self, element: &'a Element, reading: &mut Gathering<'_>) -> bool {
         let Some(identifier) = element.attribute("IDENTIFIER") else { return true };
         let Some(line) = self.lines.insert(identifier, element.line) else { return true };
@@ -113,7 +113,7 @@ pub fn place(element: &Element) -> Place {
     }
 }
 
-/// The content of a file beside what its definitions are called.
+/// The content of a file, and the names of its definitions.
 pub struct File<'a> {
     content: &'a Element,
     names: HashMap<&'a str, &'a str>,
@@ -124,12 +124,12 @@ impl<'a> File<'a> {
         self.content.child(name).into_iter().flat_map(Element::elements)
     }
 
-    /// What people call the type, attribute or value with this identifier.
+    /// The name of the type, attribute or value with this identifier.
     pub fn name(&self, identifier: &str) -> Option<&'a str> {
         self.names.get(identifier).copied()
     }
 
-    /// Which of our kinds an object or relation is.
+    /// The kind of an object or relation, if it is one of ours.
     fn kind(&self, element: &Element) -> Option<RecordKind> {
         let name = element.referred("TYPE")?.strip_prefix("type.")?;
         RecordKind::all().find(|kind| kind.name() == name)
@@ -155,7 +155,7 @@ impl<'a> File<'a> {
     }
 }
 
-/// The names of everything that is defined before the objects: types, attributes, values to choose from.
+/// The names of all definitions: types, attributes, enumeration values.
 fn names(content: &Element) -> HashMap<&str, &str> {
     let sections = ["DATATYPES", "SPEC-TYPES"].iter().filter_map(|name| content.child(name));
     let mut waiting: Vec<&Element> = sections.collect();
@@ -171,7 +171,7 @@ fn names(content: &Element) -> HashMap<&str, &str> {
     names
 }
 
-/// The text of XHTML: exact where we wrote it, with lines and list marks where another tool did.
+/// The text of XHTML: exact if we wrote it, with lines and list markers if another tool did.
 fn plain_text(xhtml: &Element) -> String {
     let mut elements = xhtml.elements();
     let mut text = String::new();
@@ -233,7 +233,7 @@ fn add_loose(element: &Element, text: &mut String) {
 
 fn end_line(text: &mut String) {
     text.truncate(text.trim_end_matches(' ').len());
-    // A list mark whose text is in a paragraph of its own.
+    // A list marker whose text is in a separate paragraph.
     if text.ends_with("\n-") || text == "-" {
         text.push(' ');
     } else if !text.is_empty() && !text.ends_with('\n') {

@@ -1,10 +1,10 @@
-//! What XML cannot say as it is: identifiers made from any text, and characters that XML does not allow.
+//! Escapes what XML cannot represent: identifiers from any text, and characters that XML does not allow.
 
-/// Begins an escaped character: `␛1;` is U+0001. It stands for itself as `␛241b;`.
+/// Begins an escaped character: `␛1;` is U+0001. The character itself is escaped as `␛241b;`.
 const ESCAPE: char = '\u{241b}';
 
-/// Appends text so that every reader of XML gives it back, in attributes too, where line breaks would become
-/// blanks.
+/// Appends text so that every XML reader returns it unchanged, also in attributes, where line breaks would become
+/// spaces.
 pub fn escape(text: &str, out: &mut String) {
     for char in text.chars() {
         match char {
@@ -19,7 +19,7 @@ pub fn escape(text: &str, out: &mut String) {
     }
 }
 
-/// Gives back the characters that XML does not allow.
+/// Restores the characters that XML does not allow.
 pub fn unescape(text: &str) -> String {
     let mut pieces = text.split(ESCAPE);
     let mut plain = pieces.next().unwrap_or_default().to_owned();
@@ -46,8 +46,8 @@ fn needs_escape(char: char) -> bool {
     matches!(char, '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}' | ESCAPE)
 }
 
-/// A reference as an identifier of XML: `EP-001` is itself, anything unusual is spelled in hexadecimal.
-/// There is never a full stop in it, so identifiers with one are free for other things.
+/// A reference as an XML identifier: `EP-001` is unchanged, unusual characters become hexadecimal.
+/// It never contains a full stop, so identifiers with one are free for other purposes.
 pub fn identifier(reference: &str) -> String {
     let starts_well = reference.starts_with(|first: char| first != '-' && !first.is_ascii_digit());
     let mut identifier = String::from(if starts_well { "" } else { "__" });
@@ -60,7 +60,7 @@ pub fn identifier(reference: &str) -> String {
     identifier
 }
 
-/// The reference that an identifier was made from, or the identifier where another tool made it.
+/// The reference behind an identifier, or the identifier itself if another tool made it.
 pub fn reference(identifier: &str) -> String {
     let mut pieces = identifier.strip_prefix("__").unwrap_or(identifier).split('_');
     let mut reference = pieces.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! Writes ReqIF: objects as they come, then relations and the outline, which the schema wants last.
+//! Writes ReqIF: objects as a stream, then relations and the outline, which the schema requires last.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -10,9 +10,9 @@ use crate::record::{Field, Record};
 
 /// The maximum text length that exports declare to other tools; nothing here truncates.
 const TEXT_MAX_CHARS: u32 = 1_000_000;
-/// When the types took their present shape; they do not change between exports.
+/// When the types got their current form; they do not change between exports.
 const TYPES_CHANGED: &str = "2026-11-01T00:00:00Z";
-/// For what has no time of its own.
+/// For objects without a time.
 const NO_TIME: &str = "1970-01-01T00:00:00Z";
 
 pub fn write(time: &str, records: impl Iterator<Item = Record>, out: &mut impl Write) -> io::Result<()> {
@@ -105,7 +105,7 @@ fn spec_type(shape: &Shape, tag: &str) -> String {
     text
 }
 
-/// The names that tools agree on, where there is one.
+/// The standard names of fields, where they exist.
 fn long_name(field: &FieldShape) -> &'static str {
     match field.form {
         Form::Title => "ReqIF.Name",
@@ -124,7 +124,7 @@ fn data_type(form: Form) -> (&'static str, &'static str) {
     }
 }
 
-/// Whether a field is an end of a relation, which ReqIF says in a way of its own.
+/// Whether a field is an end of a relation, which ReqIF represents separately.
 fn is_end(kind: RecordKind, field: &FieldShape) -> bool {
     kind == RecordKind::Relationship && ["source", "target"].contains(&field.name)
 }
@@ -184,7 +184,7 @@ fn values(record: &Record) -> String {
     text
 }
 
-/// A text as XHTML. Line breaks are elements, for tools that know no styles; the style keeps other blanks.
+/// A text as XHTML. Line breaks are elements, for tools without styles; the style preserves other white space.
 fn xhtml(prose: &str) -> String {
     let mut text = format!("<xhtml:div style=\"{}\">", super::read::EXACT_STYLE);
     for (index, line) in prose.split('\n').enumerate() {
@@ -197,7 +197,7 @@ fn xhtml(prose: &str) -> String {
     text
 }
 
-/// Stays the same from export to export where the record has a reference or an id.
+/// The same in every export if the record has a reference or an id.
 fn object_identifier(record: &Record, index: usize) -> String {
     match (record.text("reference_id"), record.text("id")) {
         (Some(reference), _) => identifier(reference),
@@ -210,7 +210,7 @@ fn last_change(record: &Record) -> &str {
     known_time(record.text("updated_at").or(record.text("created_at")))
 }
 
-/// The time where it is one as XML Schema writes them.
+/// The time, if it has the form of XML Schema.
 fn known_time(time: Option<&str>) -> &str {
     let is_known = |time: &&str| {
         let shape: String = time.chars().map(|char| if char.is_ascii_digit() { '0' } else { char }).collect();
@@ -231,7 +231,7 @@ fn known_time(time: Option<&str>) -> &str {
     time.filter(is_known).unwrap_or(NO_TIME)
 }
 
-/// What the specification shows: where each object stands, remembered until all have been written.
+/// The outline of the specification, collected until all objects have been written.
 #[derive(Default)]
 struct Outline {
     nodes: Vec<Node>,
@@ -240,7 +240,7 @@ struct Outline {
 
 struct Node {
     identifier: String,
-    /// What it stands below. The kinds make three levels, whatever the references say.
+    /// The parent. The kinds make three levels, whatever the references say.
     parent: Option<(RecordKind, String)>,
 }
 
@@ -266,7 +266,7 @@ impl Outline {
         for (index, node) in self.nodes.iter().enumerate() {
             match node.parent.as_ref().and_then(|parent| self.by_reference.get(parent)) {
                 Some(parent) => children.entry(*parent).or_default().push(index),
-                // What stands above it is not part of this export.
+                // The parent is not part of this export.
                 None => roots.push(index),
             }
         }

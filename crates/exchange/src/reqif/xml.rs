@@ -1,4 +1,4 @@
-//! XML as a tree, bounded, without entities of its own.
+//! XML as a tree with limits, without entity declarations.
 
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
@@ -6,12 +6,12 @@ use quick_xml::{Reader, XmlVersion};
 
 use crate::text::Lines;
 
-/// Outlines nest two elements a level, and a text in XHTML a few more; anything much deeper is something else.
+/// Outlines nest two elements per level, and XHTML a few more; anything much deeper is not ReqIF.
 const DEPTH_MAX: usize = 256;
-/// Each attribute of an element is compared with all others.
+/// Limited because each attribute of an element is compared with all others.
 const ATTRIBUTES_MAX: usize = 100;
 
-/// An element. Names have no prefix: which prefix stands for ReqIF is each tool's choice.
+/// An element. Names have no prefix, because each tool chooses its own prefix for ReqIF.
 #[derive(Default)]
 pub struct Element {
     pub name: String,
@@ -26,12 +26,12 @@ pub enum Node {
 }
 
 impl Element {
-    /// Reads a document and gives its root, or the line of the first mistake and what it is.
+    /// Parses a document and returns its root, or the line and the message of the first mistake.
     pub fn parse(text: &str) -> Result<Element, (u64, String)> {
         let mut reader = Reader::from_str(text);
         reader.config_mut().expand_empty_elements = true;
         let mut lines = Lines::new(text.as_bytes());
-        // The bottom entry is not an element; the root ends up in it.
+        // The bottom entry is not an element; it receives the root.
         let mut open = vec![Element::default()];
         loop {
             let start = reader.buffer_position() as usize;
@@ -69,7 +69,7 @@ impl Element {
         self.elements().find(|element| element.name == name)
     }
 
-    /// What the only element inside the child of that name says: how ReqIF refers to things.
+    /// The text of the only element inside the child with this name, which is how ReqIF writes references.
     pub fn referred(&self, name: &str) -> Option<&str> {
         self.child(name)?.elements().next()?.nodes.iter().find_map(|node| match node {
             Node::Text(text) if !text.trim().is_empty() => Some(text.trim()),
@@ -86,7 +86,7 @@ fn open_or_close(event: Event<'_>, line: u64, open: &mut Vec<Element>) -> Result
         }
         Event::Start(_) => return Err(format!("elements are nested deeper than {DEPTH_MAX}")),
         Event::End(_) => {
-            // The reader has compared the names, so there is one to close above the bottom.
+            // The reader has matched the names, so there is an element to close above the bottom.
             if let Some(closed) = open.pop()
                 && let Some(parent) = open.last_mut()
             {
@@ -107,7 +107,7 @@ fn open_or_close(event: Event<'_>, line: u64, open: &mut Vec<Element>) -> Result
         }
         _ => return Ok(()),
     };
-    // A character reference comes on its own; texts are joined so that nobody has to.
+    // Character references arrive separately and are joined with the text.
     if let Some(parent) = open.last_mut() {
         match parent.nodes.last_mut() {
             Some(Node::Text(before)) => before.push_str(&text),

@@ -1,4 +1,4 @@
-//! The cells of a table in CSV: the separator is guessed, and so is the encoding, since nobody says either.
+//! The cells of a table in CSV, with guessed separator and encoding.
 
 use std::io::{self, Read};
 
@@ -7,12 +7,12 @@ use super::guess::recognised;
 use crate::csv::{each_row, unguarded};
 use crate::reading::Gathering;
 
-/// How much of a file is looked at to find its separator.
+/// How much of a file is read to find its separator.
 pub(super) const HEAD_MAX_BYTES: u64 = 256 << 10;
-/// So many rows may stand above the one with the names of the columns.
+/// How many rows may precede the one with the names of the columns.
 pub(super) const HEADER_ROWS_MAX: usize = 10;
 
-/// Hands on the rows of a table in CSV.
+/// Calls `take` with the rows of a table in CSV.
 pub(super) fn read(input: &mut dyn Read, reading: &mut Gathering<'_>, each: EachCells<'_>) -> io::Result<()> {
     each_row(&mut decoded(input)?, &separator, reading, &mut |reading, place, row, is_sound| {
         let cells = row.iter().map(|cell| unguarded(&text(cell))).collect();
@@ -25,13 +25,13 @@ pub(super) fn first_row(head: &[u8]) -> Vec<String> {
     rows(head, separator(head)).next().unwrap_or_default()
 }
 
-/// The separator that makes the most sense of the first rows: names of columns that are known, then many columns.
+/// The most plausible separator of the first rows: the most known names of columns, then the most columns.
 fn separator(head: &[u8]) -> u8 {
     let sense = |separator: &u8| {
         let rows = rows(head, *separator).take(HEADER_ROWS_MAX);
         rows.map(|row| (recognised(row.iter().map(String::as_str)), row.len())).max()
     };
-    // The last of equals is taken.
+    // Of equals the last is taken.
     *b"|\t;,".iter().max_by_key(|separator| sense(separator)).expect("there are four")
 }
 
@@ -41,7 +41,7 @@ fn rows(head: &[u8], separator: u8) -> impl Iterator<Item = Vec<String>> {
     reader.into_byte_records().map_while(Result::ok).map(|row| row.iter().map(text).collect())
 }
 
-/// The text of a cell. What is not UTF-8 was written by an old program on Windows.
+/// The text of a cell. If it is not UTF-8, it is Windows-1252.
 fn text(cell: &[u8]) -> String {
     match std::str::from_utf8(cell) {
         Ok(text) => text.to_owned(),
@@ -49,7 +49,7 @@ fn text(cell: &[u8]) -> String {
     }
 }
 
-/// A character of Windows-1252: Latin 1 but for a few.
+/// A character of Windows-1252, which differs from Latin 1 in a few.
 fn windows_1252(byte: u8) -> char {
     const FROM_80: &str = "€\u{81}‚ƒ„…†‡ˆ‰Š‹Œ\u{8d}Ž\u{8f}\u{90}‘’“”•–—˜™š›œ\u{9d}žŸ";
     match byte {
@@ -58,7 +58,7 @@ fn windows_1252(byte: u8) -> char {
     }
 }
 
-/// A text file as UTF-8 without a byte order mark, where it is UTF-8 or UTF-16. Other encodings stay as they are.
+/// A text file as UTF-8 without a byte order mark, if it is UTF-8 or UTF-16. Other encodings are unchanged.
 pub fn decoded(input: &mut dyn Read) -> io::Result<Box<dyn Read + '_>> {
     let mut head = Vec::new();
     (&mut *input).take(4).read_to_end(&mut head)?;
@@ -66,7 +66,7 @@ pub fn decoded(input: &mut dyn Read) -> io::Result<Box<dyn Read + '_>> {
         [0xef, 0xbb, 0xbf, ..] => (3, None),
         [0xff, 0xfe, ..] => (2, Some(u16::from_le_bytes)),
         [0xfe, 0xff, ..] => (2, Some(u16::from_be_bytes)),
-        // Without a mark: every other byte of a name of a column is zero.
+        // Without a byte order mark: every other byte of a column's name is zero.
         [first, 0, second, 0] if *first > 0 && *second > 0 => (0, Some(u16::from_le_bytes)),
         [0, first, 0, second] if *first > 0 && *second > 0 => (0, Some(u16::from_be_bytes)),
         _ => (0, None),
@@ -89,7 +89,7 @@ struct Utf16<R> {
     order: Order,
     ready: Vec<u8>,
     n_taken: usize,
-    /// A byte without its other half, or the first half of a pair.
+    /// A byte without its second half, or the first half of a surrogate pair.
     half: Option<Vec<u8>>,
 }
 
@@ -114,7 +114,7 @@ impl<R: Read> Utf16<R> {
         let mut units: Vec<u16> = pairs.iter().map(|pair| (self.order)(*pair)).collect();
         if n_read > 0 {
             let mut kept = rest.to_vec();
-            // The first half of a pair waits for the second one.
+            // The first half of a surrogate pair waits for the second one.
             if let (Some(0xd800..=0xdbff), Some(pair)) = (units.last(), pairs.last()) {
                 kept = [pair, rest].concat();
                 units.pop();
@@ -124,7 +124,7 @@ impl<R: Read> Utf16<R> {
         let chars = char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER));
         self.ready = chars.collect::<String>().into_bytes();
         self.n_taken = 0;
-        // Half a character may be all that was read so far.
+        // The last read may have ended within a character.
         if self.ready.is_empty() && n_read > 0 { self.fill() } else { Ok(()) }
     }
 }

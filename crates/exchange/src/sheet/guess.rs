@@ -1,10 +1,10 @@
-//! What the columns of a table are: by what the caller says, or by the names that tools and people give them.
+//! The meaning of a table's columns: given by the caller, or guessed from the names that tools and people use.
 
 use std::fmt::Write as _;
 
 use crate::kind::plain_name;
 
-/// What a column of another tool's table holds.
+/// The meaning of a column of another tool's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names are the fields'")]
 pub enum Target {
@@ -17,15 +17,15 @@ pub enum Target {
     Assignee,
     /// What a row is (an epic, a story, anything else), or a requirement's type.
     Type,
-    /// What the other tool calls the row. It is kept, and found again by the next import.
+    /// The row's id in the other tool. It is stored and matched by the next import.
     ExternalId,
-    /// Another name of the row, by which other rows may call it.
+    /// Another id of the row, by which other rows may refer to it.
     OtherId,
-    /// The external id or the title of what the row belongs to.
+    /// The external id or the title of the row's parent.
     Parent,
-    /// The title of the epic that the row belongs to. One that is missing is made.
+    /// The title of the row's epic. A missing epic is created.
     Epic,
-    /// The title of the user story that the row belongs to. One that is missing is made.
+    /// The title of the row's user story. A missing story is created.
     UserStory,
 }
 
@@ -66,7 +66,7 @@ impl Target {
         }
     }
 
-    /// The field that problems with it are about, where that has another name.
+    /// The field in problems about it, if its name differs.
     pub(super) fn field(self) -> &'static str {
         match self {
             Target::ExternalId => "aliases",
@@ -74,7 +74,7 @@ impl Target {
         }
     }
 
-    /// Whether several columns may hold it.
+    /// Whether several columns may have it.
     fn may_repeat(self) -> bool {
         matches!(
             self,
@@ -208,7 +208,7 @@ const VOCABULARY: [(Target, &[&str]); 13] = [
     (Target::UserStory, &["user_story", "story", "use_case"]),
 ];
 
-/// What a target is called, and how good that name is: the lowest rank is the best.
+/// The meaning of a name, and its rank: the lowest is the best.
 fn guess(name: &str) -> Option<(Target, usize)> {
     let name = plain_name(name);
     VOCABULARY
@@ -222,18 +222,18 @@ pub(super) fn recognised<'a>(names: impl Iterator<Item = &'a str>) -> usize {
     names.filter(|name| guess(name).is_some() || ours.contains(&&*plain_name(name))).count()
 }
 
-/// Whether a table is one of our own exports: it has a column `kind`.
+/// Whether a table is one of our exports: it has a column `kind`.
 pub(super) fn is_ours<'a>(names: impl Iterator<Item = &'a str>) -> bool {
     names.into_iter().any(|name| plain_name(name) == "kind")
 }
 
-/// What a caller says of columns.
+/// The caller's mapping of columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mapping(Vec<(String, Option<Target>)>);
 
 impl Mapping {
-    /// Understands `Summary=title,Prio=priority`. A column that is left out is written `Created=-`; a name with a comma or an equals
-    /// sign goes in double quotes.
+    /// Parses `Summary=title,Prio=priority`. A column is left out with `Created=-`; a name with a comma or an equals
+    /// sign is in double quotes.
     pub fn parse(text: &str) -> Result<Mapping, String> {
         let mut mapping = Mapping::default();
         for pair in split(text, ',')? {
@@ -249,7 +249,7 @@ impl Mapping {
             let column = unquoted(column);
             let target = target_named(target.trim())?;
             if mapping.0.iter().any(|(known, _)| *known == column) {
-                return Err(format!("the column {column:?} is here twice"));
+                return Err(format!("the column {column:?} is given twice"));
             }
             mapping.0.push((column, target));
         }
@@ -275,7 +275,7 @@ fn target_named(name: &str) -> Result<Option<Target>, String> {
     if let Some(target) = Target::ALL.into_iter().find(|target| target.name() == plain) {
         return Ok(Some(target));
     }
-    // Whatever a column may be called, a field may be called as well.
+    // A field may have any of the names of its columns.
     if let Some((target, _)) = guess(name) {
         return Ok(Some(target));
     }
@@ -289,7 +289,7 @@ fn target_named(name: &str) -> Result<Option<Target>, String> {
     })
 }
 
-/// The parts of a text between separators that stand outside of quotes.
+/// Splits a text at separators outside of quotes.
 fn split(text: &str, separator: char) -> Result<Vec<String>, String> {
     let (mut parts, mut is_quoted) = (vec![String::new()], false);
     for char in text.chars() {
@@ -310,7 +310,7 @@ fn unquoted(name: &str) -> String {
     }
 }
 
-/// The columns of a table, and what each is taken for.
+/// The columns of a table with their meanings.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     names: Vec<String>,
@@ -318,7 +318,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Understands the names of columns. Says what is wrong where the mapping names one that is not there.
+    /// Recognises the names of columns. Reports names in the mapping that do not exist.
     pub fn new(names: Vec<String>, mapping: &Mapping, needs_title: bool) -> Result<Columns, Vec<String>> {
         let mut problems = Vec::new();
         let is_there = |column: &str| names.iter().any(|name| is_named(name, column));
@@ -342,7 +342,7 @@ impl Columns {
             let is_taken = targets.contains(&Some(target));
             targets[index] = match target {
                 Target::ExternalId if is_taken => Some(Target::OtherId),
-                // A second title is another text; only the levels of a tree are several columns.
+                // A second title is a separate text; only levels of a tree have several columns.
                 Target::Title if is_taken && !names[index].ends_with(|last: char| last.is_ascii_digit()) => {
                     None
                 }
@@ -358,7 +358,7 @@ impl Columns {
         if problems.is_empty() { Ok(Columns { names, targets }) } else { Err(problems) }
     }
 
-    /// How many columns a row of names would have that are known, and whether one of them is a title.
+    /// How many names in a row are known, and whether one of them is a title.
     pub fn sense(names: &[String], mapping: &Mapping) -> (bool, usize) {
         let is_mapped = |name: &String| mapping.0.iter().any(|(column, _)| is_named(name, column));
         let known = names.iter().filter(|name| is_mapped(name) || guess(name).is_some()).count();
@@ -392,7 +392,7 @@ impl Columns {
         used
     }
 
-    /// The tool that names columns like this.
+    /// The tool that uses these names of columns.
     pub fn scheme(&self) -> &'static str {
         let has = |name: &str| self.names.iter().any(|known| plain_name(known) == name);
         match () {

@@ -1,4 +1,4 @@
-//! Files the rows of a table below epics and user stories: those that they name, or ones that are made for them.
+//! Places the rows of a table below epics and user stories: existing ones that they name, or new ones.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -9,9 +9,9 @@ use crate::kind::RecordKind;
 use crate::reading::{Draft, Gathering, Given, Value, shown};
 use crate::record::Place;
 
-/// So many steps lead from a row to what it belongs to, at most. More of them are a circle.
+/// The maximal number of steps from a row to its topmost parent. More of them are a cycle.
 const STEPS_MAX: usize = 20;
-/// The external ids of what rows without a parent belong to.
+/// The external ids of the parents of rows without one.
 const DEFAULT_EPIC: &str = "imported";
 const DEFAULT_STORY: &str = "imported.story";
 
@@ -38,7 +38,7 @@ pub(super) fn file(
     Ok(())
 }
 
-/// A row that brings no id is called by its title, so that the same table finds it again.
+/// A row without an id is identified by its title, so that importing the table again finds it.
 fn name_the_nameless(items: &mut [Item]) {
     let mut seen: HashMap<String, usize> = HashMap::new();
     for item in items.iter_mut().filter(|item| item.external_id.is_none() && !item.title.is_empty()) {
@@ -49,7 +49,7 @@ fn name_the_nameless(items: &mut [Item]) {
     }
 }
 
-/// What rows may be called, and their places: by external ids, by other ids, and by titles.
+/// The possible names of rows, and their places: external ids, other ids, and titles.
 fn names(items: &[Item]) -> [HashMap<String, usize>; 3] {
     let mut names = [HashMap::new(), HashMap::new(), HashMap::new()];
     for (index, item) in items.iter().enumerate() {
@@ -74,7 +74,7 @@ fn parent_row(items: &[Item], names: &[HashMap<String, usize>; 3], index: usize)
     items[index].parents.iter().find_map(find).filter(|parent| *parent != index)
 }
 
-/// What is stored of all that may be named here.
+/// The stored entities that the table may refer to.
 fn stored(
     items: &[Item],
     parents: &[Option<usize>],
@@ -99,7 +99,7 @@ fn stored(
     Ok(wanted.into_iter().zip(found).filter_map(|(id, kind)| Some((id, kind?))).collect())
 }
 
-/// What each row is: by its type, by what is stored, or by what is below it.
+/// The kind of each row: by its type, by the stored entity, or by its children.
 fn kinds(items: &[Item], parents: &[Option<usize>], stored: &HashMap<String, RecordKind>) -> Vec<RecordKind> {
     let mut heights = vec![0_usize; items.len()];
     for index in 0..items.len() {
@@ -117,7 +117,7 @@ fn kinds(items: &[Item], parents: &[Option<usize>], stored: &HashMap<String, Rec
     };
     let kind = |(item, height): (&Item, &usize)| {
         let stored = item.external_id.as_ref().and_then(|id| stored.get(id));
-        // A type that is not the name of a kind is that of a requirement.
+        // A type that is not the name of a kind is a requirement's type.
         let has_type = item.fields.iter().any(|(name, _)| *name == "type");
         let guessed = if has_type { RecordKind::Requirement } else { by_height(*height) };
         item.kind.or(stored.copied()).unwrap_or(guessed)
@@ -146,11 +146,11 @@ struct Filing<'a> {
     kinds: Vec<RecordKind>,
     stored: HashMap<String, RecordKind>,
     scheme: &'a str,
-    /// The epics and stories that were made for rows.
+    /// The epics and stories that were created for rows.
     made: HashSet<String>,
 }
 
-/// What a row belongs to.
+/// The parent of a row.
 enum Above {
     Epic { id: String, title: String },
     Story(String),
@@ -187,7 +187,7 @@ impl Filing<'_> {
         check(kind, &item.place, item.is_sound, values, reading);
     }
 
-    /// What a row belongs to, as far as the table and the store know it.
+    /// The parent of a row, if the table or the store has it.
     fn above(&self, index: usize, reading: &mut Gathering<'_>) -> Above {
         let item = &self.items[index];
         let mut at = index;
@@ -232,7 +232,7 @@ impl Filing<'_> {
         }
     }
 
-    /// The epic of a row, which is made where it is missing.
+    /// The epic of a row, created if it is missing.
     fn epic(&mut self, above: Above, item: &Item, reading: &mut Gathering<'_>) -> String {
         match above {
             Above::Epic { id, title } => {
@@ -249,7 +249,7 @@ impl Filing<'_> {
         }
     }
 
-    /// The user story of a row, which is made where it is missing.
+    /// The user story of a row, created if it is missing.
     fn story(&mut self, above: Above, item: &Item, reading: &mut Gathering<'_>) -> String {
         let (id, title) = match &above {
             Above::Story(id) => match &item.user_story {

@@ -10,7 +10,7 @@ use crate::kind::RecordKind;
 use crate::reading::{Gathering, shown};
 use crate::record::Place;
 
-/// A row that was understood as far as it can be by itself.
+/// A row, read as far as possible without the other rows.
 #[derive(Debug, Default)]
 pub(super) struct Item {
     pub place: Place,
@@ -20,7 +20,7 @@ pub(super) struct Item {
     pub title: String,
     pub external_id: Option<String>,
     pub other_ids: Vec<String>,
-    /// What it may belong to, the best first.
+    /// Its possible parents, the best first.
     pub parents: Vec<String>,
     pub epic: Option<String>,
     pub user_story: Option<String>,
@@ -30,17 +30,17 @@ pub(super) struct Item {
     pub cells: Vec<String>,
 }
 
-/// Rows as they come.
+/// Collects rows.
 pub(super) struct Rows<'m> {
     mapping: &'m Mapping,
-    /// Rows above the one with the names of the columns, as long as that was not found.
+    /// Rows before the names of the columns were found.
     waiting: Vec<(Place, Vec<String>, bool)>,
     columns: Option<Columns>,
     items: Vec<Item>,
-    /// How many rows have something in a column that is left out, by the column.
+    /// How many rows have a value in each column that is left out.
     left_out: BTreeMap<usize, usize>,
     is_refused: bool,
-    /// Whether one of the columns must be the title. A preview shows them so that one can be chosen.
+    /// Whether a title column is required. A preview works without one, so that it can be chosen.
     needs_title: bool,
 }
 
@@ -54,7 +54,7 @@ impl<'m> Rows<'m> {
         self.columns.is_some()
     }
 
-    /// Takes a row. Says whether more can be read.
+    /// Takes a row. Returns whether to continue.
     pub fn add(
         &mut self,
         reading: &mut Gathering<'_>,
@@ -77,7 +77,7 @@ impl<'m> Rows<'m> {
         !self.is_refused
     }
 
-    /// Takes the row that makes the most sense as names of columns for them.
+    /// Chooses the row that fits best as the names of the columns.
     fn begin(&mut self, reading: &mut Gathering<'_>) {
         let sense = |index: &usize| {
             let (_, cells, _) = &self.waiting[*index];
@@ -92,7 +92,7 @@ impl<'m> Rows<'m> {
             reading.note(
                 &place,
                 None,
-                format!("left out: {} stands above the names of the columns", shown(&text)),
+                format!("left out: {} is above the names of the columns", shown(&text)),
             );
         }
         if names.len() > COLUMNS_MAX {
@@ -175,14 +175,14 @@ impl<'m> Rows<'m> {
         self.items.push(item);
     }
 
-    /// The columns and the rows; none where it is not a table.
+    /// The columns and the rows; none if it is not a table.
     pub fn finish(mut self, reading: &mut Gathering<'_>) -> Option<(Columns, Vec<Item>)> {
         if self.columns.is_none() && !self.is_refused {
             self.begin(reading);
         }
         let columns = self.columns?;
         for (index, n_rows) in self.left_out {
-            let message = format!("left out (rows that have it: {n_rows}); no field here is like it");
+            let message = format!("left out (rows that have it: {n_rows}); no field matches");
             reading.note(&Place::default(), Some(columns.name(index)), message);
         }
         Some((columns, self.items))

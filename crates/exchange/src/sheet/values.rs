@@ -1,16 +1,16 @@
-//! What the words in cells mean: priorities, and what a row is.
+//! The meaning of words in cells: priorities, and kinds of rows.
 
 use crate::kind::{RecordKind, plain_name};
 
-/// What is understood by a word.
+/// The meaning of a word.
 pub(super) enum Understood<T> {
-    /// It is plain.
+    /// The word is known.
     As(T),
-    /// It is near a word that is plain.
+    /// The word is similar to a known one.
     Nearly(T, &'static str),
-    /// It says that there is none.
+    /// The word means that there is no value.
     Nothing,
-    /// It is not understood.
+    /// The word is unknown.
     Unknown,
 }
 
@@ -129,7 +129,7 @@ const KINDS: [(RecordKind, &[&str]); 5] = [
     (RecordKind::SteeringDocument, &["steering_document"]),
 ];
 
-/// What a row is by the word of its type. None where the word is that of something else, such as a requirement's type.
+/// The kind of a row by its type. None if the type is something else, such as a requirement's type.
 pub(super) fn kind(text: &str) -> Option<RecordKind> {
     let name = plain_name(text);
     KINDS.iter().find(|(_, names)| names.contains(&name.as_str())).map(|(kind, _)| *kind)

@@ -1,4 +1,4 @@
-//! Workbooks of Excel. A workbook is an archive that anybody may have made, so it is unpacked once within bounds before it is read.
+//! Excel workbooks. A workbook is an untrusted archive, so it is unpacked once within limits before it is read.
 
 use std::io::{self, Cursor, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,18 +11,18 @@ use crate::csv::COLUMNS_MAX;
 use crate::reading::Gathering;
 use crate::record::Place;
 
-/// What a sheet may hold when it is unpacked; its cells are read one by one.
+/// The maximal size of a sheet when unpacked; its cells are read one by one.
 const SHEET_MAX_BYTES: u64 = 256 << 20;
-/// What everything else may hold together, which is kept in memory.
+/// The maximal total size of everything else, which is kept in memory.
 const REST_MAX_BYTES: u64 = 64 << 20;
-/// How many files there may be in a workbook.
+/// The maximal number of files in a workbook.
 const PARTS_MAX: usize = 10_000;
-/// How many cells are read. A row without any costs nothing.
+/// The maximal number of cells. A row without any is free.
 const CELLS_MAX: usize = 5_000_000;
-/// The attribute by which a workbook says how many strings it has. The reader makes room for as many.
+/// The attribute with the number of strings in a workbook, for which the reader allocates memory.
 const COUNT: &[u8] = b"uniqueCount";
 
-/// Hands on the rows of the first sheet that is shown.
+/// Calls `take` with the rows of the first visible sheet.
 pub(super) fn read(input: &mut dyn Read, reading: &mut Gathering<'_>, each: EachCells<'_>) -> io::Result<()> {
     let mut bytes = Vec::new();
     input.read_to_end(&mut bytes)?;
@@ -30,7 +30,7 @@ pub(super) fn read(input: &mut dyn Read, reading: &mut Gathering<'_>, each: Each
         reading.problem(&Place::default(), None, message);
         return Ok(());
     }
-    // The reader is made by others, and a workbook may be anything.
+    // The reader is third-party code, and the workbook may be anything.
     let read = catch_unwind(AssertUnwindSafe(|| read_sheet(bytes, reading, each)));
     let message = match read {
         Ok(Ok(())) => return Ok(()),
@@ -72,7 +72,7 @@ fn read_sheet(bytes: Vec<u8>, reading: &mut Gathering<'_>, each: EachCells<'_>) 
             }
             return Err(match column as usize >= COLUMNS_MAX {
                 true => format!("row {}: expected at most {COLUMNS_MAX} columns, found more", at + 1),
-                false => format!("row {}: expected rows in order, found one that stands above", at + 1),
+                false => format!("row {}: expected rows in order, found one from above", at + 1),
             });
         }
         if number != Some(at) {
@@ -89,7 +89,7 @@ fn read_sheet(bytes: Vec<u8>, reading: &mut Gathering<'_>, each: EachCells<'_>) 
     Err(format!("expected at most {CELLS_MAX} cells, found more; import the sheet in parts"))
 }
 
-/// Hands on a row, counted as Excel counts them.
+/// Passes on a row, numbered as in Excel.
 fn hand_on(
     row: &mut Vec<String>,
     number: Option<u32>,
@@ -101,7 +101,7 @@ fn hand_on(
     each(reading, place, std::mem::take(row), true)
 }
 
-/// What a cell shows.
+/// The displayed text of a cell.
 fn text(value: &DataRef<'_>) -> String {
     match value {
         DataRef::Empty => String::new(),
@@ -120,7 +120,7 @@ fn text(value: &DataRef<'_>) -> String {
     }
 }
 
-/// Unpacks a workbook without keeping anything, and says what is too much.
+/// Unpacks a workbook without storing anything, and reports exceeded limits.
 fn check(bytes: &[u8]) -> Result<(), String> {
     let broken =
         |error: &dyn std::fmt::Display| format!("expected a workbook (.xlsx), found no archive: {error}");
@@ -146,7 +146,7 @@ fn check(bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// How many bytes a part has. No cause where it has more than it may.
+/// The size of a part in bytes. The error has no cause if the part is too large.
 fn unpacked(mut part: impl Read, bytes_max: u64, is_xml: bool) -> Result<u64, Option<String>> {
     let mut buffer = vec![0; 64 << 10];
     let (mut n_bytes, mut n_kept) = (0_u64, 0);
@@ -166,7 +166,7 @@ fn unpacked(mut part: impl Read, bytes_max: u64, is_xml: bool) -> Result<u64, Op
         if is_xml && says_too_many(read) {
             return Err(Some("it says that it has more strings than it can have".to_owned()));
         }
-        // The attribute may stand between this part and the next one.
+        // The attribute may cross the border between two reads.
         let n_tail = read.len().min(TAIL_BYTES);
         let start = read.len() - n_tail;
         buffer.copy_within(start..start + n_tail, 0);
@@ -176,15 +176,15 @@ fn unpacked(mut part: impl Read, bytes_max: u64, is_xml: bool) -> Result<u64, Op
 
 /// Longer than the attribute and any number.
 const TAIL_BYTES: usize = 64;
-/// No workbook within the bounds has more strings.
+/// No workbook within the limits has more strings.
 const STRING_DIGITS_MAX: usize = 7;
 
 /// The position of the attribute's rarest letter.
 const RARE: usize = 3;
 
-/// Whether bytes of XML say a number of strings that nothing within the bounds can have.
+/// Whether bytes of XML declare more strings than the limits allow.
 fn says_too_many(bytes: &[u8]) -> bool {
-    // A letter that is rare in XML is quicker to look for than the word.
+    // Searching for a letter that is rare in XML is faster than for the word.
     let rare = |byte: &u8| *byte == COUNT[RARE];
     let mut start = 0;
     while let Some(at) = bytes[start..].iter().position(rare).map(|at| start + at) {
@@ -199,7 +199,7 @@ fn says_too_many(bytes: &[u8]) -> bool {
     false
 }
 
-/// A workbook as CSV, where its first sheet is one of our own exports: it has a column `kind`.
+/// A workbook as CSV, if its first sheet is one of our exports: it has a column `kind`.
 pub fn own_workbook(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut ignore = |_, _| Ok(());
     let mut reading = Gathering::new(&mut ignore);

@@ -19,8 +19,8 @@ fn chapters_become_stories_and_the_rest_requirements() {
         relationship source="_3" target="SYS-17" type="derives_from"
         note: _4 (line 40): this object was left out: it has neither a name nor a text
         note: r2 (line 45): this relation was left out: it does not join two requirements of this file
-        note: the file: Verification: left out (objects that have it: 1); nothing here is like it
-        note: the file: picture or attached file: left out (objects that have it: 1); nothing here is like it
+        note: the file: Verification: left out (objects that have it: 1); nothing matches
+        note: the file: picture or attached file: left out (objects that have it: 1); nothing matches
     "#]].assert_eq(&told_of(Format::Reqif, include_str!("brakes.reqif")));
 }
 

@@ -45,7 +45,7 @@ fn an_export_of_jira_with_epics_stories_and_repeated_columns() {
             requirement user_story="jira:imported.story" title="Lost" status="Done" aliases="jira:SHOP-6"
             note: row 5 (line 5): Priority: "Meduim" was taken for "medium"
             note: row 6 (line 6): Priority: left out: expected 1 to 4, or a word such as Critical, High, Medium, Low, found "Someday"
-            note: the file: Created: left out (rows that have it: 6); no field here is like it
+            note: the file: Created: left out (rows that have it: 6); no field matches
             note: row 7 (line 7): parent: "SHOP-99" is neither in the table nor here, so the row is filed without it
         "#]],
     );
@@ -61,8 +61,8 @@ fn exports_of_linear_github_and_azure() {
             epic title="Imported from linear" aliases="linear:imported"
             user_story epic="linear:imported" title="Speed" priority="1" status="Backlog" aliases="linear:ENG-1"
             requirement user_story="linear:ENG-1" title="Fast starts" labels="perf" status="Todo" assignee="ann@example.org" aliases="linear:ENG-2"
-            note: the file: Team: left out (rows that have it: 2); no field here is like it
-            note: the file: Estimate: left out (rows that have it: 1); no field here is like it
+            note: the file: Team: left out (rows that have it: 2); no field matches
+            note: the file: Estimate: left out (rows that have it: 1); no field matches
         "#]],
     );
     check(
@@ -99,7 +99,7 @@ fn titles_of_epics_and_stories_in_columns_make_them() {
             epic title="Imported from sheet" aliases="sheet:imported"
             user_story epic="sheet:imported" title="Imported from sheet" aliases="sheet:imported.story"
             requirement user_story="sheet:imported.story" title="Pages are quick" aliases="sheet:Pages are quick"
-            note: row 1 (line 1): left out: "Requirements of the shop" stands above the names of the columns
+            note: row 1 (line 1): left out: "Requirements of the shop" is above the names of the columns
         "#]],
     );
 }
@@ -136,8 +136,8 @@ fn an_export_of_doorstop_names_its_items_by_uid() {
         epic title="Imported from sheet" aliases="sheet:imported"
         user_story epic="sheet:imported" title="Imported from sheet" aliases="sheet:imported.story"
         requirement user_story="sheet:imported.story" title="The kettle MUST whistle." aliases="sheet:REQ001"
-        note: the file: level: left out (rows that have it: 1); no field here is like it
-        note: the file: normative: left out (rows that have it: 1); no field here is like it
+        note: the file: level: left out (rows that have it: 1); no field matches
+        note: the file: normative: left out (rows that have it: 1); no field matches
     "#]]
     .assert_eq(&told(&read(text.as_bytes(), TableFormat::Csv, "text=title", &[])));
 }
@@ -273,7 +273,7 @@ fn plain_markdown() {
         epic title="Pay" aliases="markdown:pay"
         user_story epic="markdown:pay" title="Pay" aliases="markdown:pay/pay"
         requirement user_story="markdown:pay/pay" title="Cards work" aliases="markdown:pay/pay/cards-work"
-        note: line 6: this paragraph was left out: it stands below neither an epic nor a story
+        note: line 6: this paragraph was left out: it is below neither an epic nor a story
     "#]].assert_eq(&told_of(
         "---\nauthor: jane\n---\n# The shop\n\nAll about it.\n\n## Sign in\n\nCustomers sign in.\n\n### Reset a password\n\nWhoever forgot it.\n\n\
          - SYS-7: A link works once. Then it is gone.\n- [ ] Links expire\n  after an hour:\n  - in all time zones\n\nThe server MUST log each try.\n\n\
@@ -281,7 +281,7 @@ fn plain_markdown() {
     ));
     expect![[r#"
         problem: line 1: expected headings and lists, found neither
-        note: line 1: this paragraph was left out: it stands below neither an epic nor a story
+        note: line 1: this paragraph was left out: it is below neither an epic nor a story
     "#]]
     .assert_eq(&told_of("Hello\n"));
     expect![[r#"

@@ -1,11 +1,11 @@
-//! Says in words what a schema wants and what came instead.
+//! Describes what a schema expects and what was found.
 
 use serde_json::{Map, Value};
 
 use super::has_type;
 use crate::wording::{quoted, shown_value};
 
-/// Says in words what a schema wants: "an integer from 1 to 4".
+/// Describes what a schema expects: "an integer from 1 to 4".
 pub fn describe(schema: &Map<String, Value>) -> String {
     if let Some(allowed) = schema.get("enum").and_then(Value::as_array) {
         return one_of(allowed);
@@ -21,7 +21,7 @@ pub fn describe(schema: &Map<String, Value>) -> String {
     names.into_iter().map(|name| describe_type(name, schema)).collect::<Vec<_>>().join(" or ")
 }
 
-/// The same, with what the schema says about it: "an integer from 1 to 4: 1 critical, 2 high, 3 medium, 4 low".
+/// The same, with the description of the schema: "an integer from 1 to 4: 1 critical, 2 high, 3 medium, 4 low".
 pub fn describe_fully(schema: &Map<String, Value>) -> String {
     let expected = describe(schema);
     match schema.get("description").and_then(Value::as_str) {
@@ -67,7 +67,7 @@ fn describe_bounds(schema: &Map<String, Value>) -> String {
     bounds.join(",")
 }
 
-/// Shows what came; where a length was wrong, the length.
+/// Describes what was found, or its length if that was wrong.
 pub fn measured(schema: &Map<String, Value>, value: &Value) -> String {
     match value {
         Value::String(text) if has_type(schema.get("type").unwrap_or(&Value::Null), value) => {

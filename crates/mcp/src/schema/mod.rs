@@ -1,8 +1,8 @@
-//! Checks arguments against the JSON Schema 2020-12 of a tool, and says everything that is wrong at once.
+//! Validates arguments against the JSON Schema 2020-12 of a tool, and reports all errors at once.
 //!
-//! Ours rather than a crate's because the errors are the product: they name the path, what was
-//! expected, what came, the allowed values and the nearest known name, so that an agent gets it right
-//! the second time. It knows the keywords that tools use; [`Schema::unsupported_keywords`] names the others.
+//! This is our own validator because its errors matter most: they name the path, what was
+//! expected, what was found, the allowed values and the nearest known name, so that an agent can correct the call.
+//! It supports the keywords that our tools use; [`Schema::unsupported_keywords`] lists others.
 
 mod describe;
 mod normalise;
@@ -15,10 +15,10 @@ use crate::{
 };
 use describe::{describe, describe_fully, measured, one_of};
 
-/// A list of errors longer than this helps nobody.
+/// Longer lists of errors do not help.
 const ERRORS_MAX: usize = 50;
 
-/// References may lead in a circle.
+/// References may be cyclic.
 const DEPTH_MAX: usize = 64;
 
 const CHECKED_KEYWORDS: [&str; 23] = [
@@ -47,7 +47,7 @@ const CHECKED_KEYWORDS: [&str; 23] = [
     "$ref",
 ];
 
-/// Keywords that describe and do not restrict.
+/// Keywords that describe but do not restrict.
 const DESCRIBING_KEYWORDS: [&str; 11] = [
     "title",
     "description",
@@ -67,24 +67,24 @@ const DESCRIBING_KEYWORDS: [&str; 11] = [
 pub struct Schema(Value);
 
 impl Schema {
-    /// Takes a schema as it is.
+    /// Takes a schema unchanged.
     pub fn new(schema: Value) -> Self {
         Self(schema)
     }
 
-    /// Returns the schema as it is shown to clients.
+    /// Returns the schema for clients.
     pub fn as_json(&self) -> &Value {
         &self.0
     }
 
-    /// Returns everything that is wrong with a value, in the order of the schema; nothing if it is right.
+    /// Returns all errors in a value, in the order of the schema.
     pub fn check(&self, value: &Value) -> Vec<FieldError> {
         let mut check = Check { root: &self.0, errors: Vec::new(), depth: 0 };
         check.value(&self.0, value, "");
         check.errors
     }
 
-    /// Names the keywords that [`Schema::check`] would pass over, so that a test can insist on none.
+    /// Lists the keywords that [`Schema::check`] ignores, so that a test can reject them.
     pub fn unsupported_keywords(&self) -> Vec<String> {
         let mut found = Vec::new();
         collect_unsupported(&self.0, &mut found);
@@ -218,7 +218,7 @@ impl<'a> Check<'a> {
         branches.iter().filter(|branch| self.errors_of(branch, value, "").is_empty()).count()
     }
 
-    /// Where just one alternative is of the right kind, its complaints are the helpful ones.
+    /// If just one alternative has the right kind, its errors are the helpful ones.
     fn no_branch(&mut self, branches: &'a [Value], value: &Value, path: &str) {
         let of_kind: Vec<&Value> = branches
             .iter()
@@ -295,7 +295,7 @@ fn has_type(types: &Value, value: &Value) -> bool {
     }
 }
 
-/// Equality as JSON Schema has it: 1 and 1.0 are one number, and the order of members does not count.
+/// Equality as defined by JSON Schema: 1 and 1.0 are equal, and the order of members does not matter.
 fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => left == right || left.as_f64() == right.as_f64(),

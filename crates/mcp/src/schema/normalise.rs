@@ -1,19 +1,19 @@
-//! Reads arguments as a model means them: `"2"` for 2, `"Epics"` for `epic`, one string for a list. Only what can mean one
-//! thing is changed, and no text is: whatever is left is checked as strictly as ever.
+//! Normalizes arguments that models write from memory: `"2"` for 2, `"Epics"` for `epic`, one string for a list. Only unambiguous
+//! values are changed, and texts never; everything else is validated strictly.
 
 use serde_json::{Map, Value};
 
 use super::{Schema, has_type};
 use crate::wording::shown;
 
-/// Arguments that ask for more than there is to get; what is above their maximum is the maximum.
+/// Arguments with a maximum that may be exceeded: the maximum is used instead.
 const LIMITS: [&str; 2] = ["limit", "max_tokens"];
 
-/// Members that other programs put a value into.
+/// Members in which other programs wrap a value.
 const WRAPPERS: [&str; 4] = ["id", "key", "name", "value"];
 
 impl Schema {
-    /// Changes arguments into what they mean. Returns what the caller should know about it.
+    /// Normalizes arguments. Returns notes for the caller.
     pub fn normalise(&self, arguments: &mut Value) -> Vec<String> {
         let mut notes = Vec::new();
         let (Some(properties), Value::Object(given)) = (self.properties(), arguments) else { return notes };
@@ -33,13 +33,13 @@ impl Schema {
         notes
     }
 
-    /// The arguments that there are, with their schemas.
+    /// The known arguments, with their schemas.
     pub fn properties(&self) -> Option<&Map<String, Value>> {
         self.as_json().get("properties")?.as_object()
     }
 }
 
-/// Writes names as the schema does: `user_story_id` for `userStoryId` and `user-story-id`.
+/// Spells names as the schema does: `user_story_id` for `userStoryId` and `user-story-id`.
 fn rename(properties: &Map<String, Value>, given: &mut Map<String, Value>) {
     let strangers: Vec<String> =
         given.keys().filter(|name| !properties.contains_key(*name)).cloned().collect();
@@ -58,7 +58,7 @@ fn takes_null(property: &Value) -> bool {
     property.get("type").is_none_or(|types| has_type(types, &Value::Null))
 }
 
-/// Changes a value of another kind into one that the schema takes, where there is just one.
+/// Converts a value of another kind into the only one that the schema accepts, if there is just one.
 fn fit(property: &Map<String, Value>, value: &mut Value) {
     let Some(types) = property.get("type") else { return };
     let takes = |name: &str| match types {
@@ -82,7 +82,7 @@ fn fit(property: &Map<String, Value>, value: &mut Value) {
             *value = inner;
         }
     }
-    // `{"key": "EP-001"}` and `["EP-001"]` where the text alone is expected.
+    // `{"key": "EP-001"}` and `["EP-001"]` where only the text is expected.
     let inner = match &*value {
         Value::Object(members) if !takes("object") && members.len() == 1 => {
             WRAPPERS.iter().find_map(|name| members.get(*name))
@@ -104,7 +104,7 @@ fn fit(property: &Map<String, Value>, value: &mut Value) {
     }
 }
 
-/// Takes `epic, user_story` for two choices of a list.
+/// Splits `epic, user_story` into two choices of a list.
 fn split(property: &Map<String, Value>, value: &mut Value) {
     let allowed = property.get("items").and_then(|items| items.get("enum")).and_then(Value::as_array);
     let (Some(allowed), Some(text)) = (allowed, value.as_str()) else { return };
@@ -115,7 +115,7 @@ fn split(property: &Map<String, Value>, value: &mut Value) {
     }
 }
 
-/// Writes a choice as the schema does, whatever its case, plural and separators.
+/// Spells a choice as the schema does, ignoring case, plural and separators.
 fn choose(property: &Map<String, Value>, value: &mut Value) {
     let allowed =
         property.get("enum").or_else(|| property.get("items")?.get("enum")).and_then(Value::as_array);

@@ -1,4 +1,4 @@
-//! The subscriptions of 2026-07-28: each is a request that stays open and receives notifications of what it names.
+//! The subscriptions of 2026-07-28: each is a request that stays open and receives notifications about what it names.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::{
 pub(super) struct Listener {
     pub(super) id: Id,
     pub(super) filter: ListenFilter,
-    /// Hears nothing before.
+    /// It receives no notifications before.
     pub(super) is_acknowledged: bool,
 }
 
@@ -31,7 +31,7 @@ impl Session {
         params: &mut Map<String, Value>,
         steps: &mut Vec<Step>,
     ) -> Result<(), Error> {
-        /// How many subscriptions one client may hold open.
+        /// The number of open subscriptions per client.
         const LISTENERS_MAX: usize = 16;
         if self.listeners.len() >= LISTENERS_MAX {
             let message = format!("Invalid Request: at most {LISTENERS_MAX} subscriptions can be open");
@@ -43,7 +43,7 @@ impl Session {
         if is_acknowledged {
             steps.push(Step::Send(notification::acknowledged(arrival.id, &filter)));
         } else {
-            // Only the server knows which of them are there.
+            // Only the server knows which of them exist.
             let request = Request::Listen(uris);
             self.start(arrival, Method::Listen, Revision::V2026_07_28, request, Told::default(), steps);
         }
@@ -52,10 +52,10 @@ impl Session {
         Ok(())
     }
 
-    /// Begins to tell a subscription of these resources, and of the lists that it asked for.
+    /// Starts notifying a subscription about these resources, and about the lists that it requested.
     pub(super) fn acknowledge(&mut self, id: &Id, watched: &BTreeSet<String>) -> Vec<u8> {
         let Some(listener) = self.listeners.iter_mut().find(|listener| listener.id == *id) else {
-            // The session has been closed meanwhile.
+            // The session was closed in the meantime.
             return notification::listen_result(id, &self.profile);
         };
         listener.filter.keep(watched);

@@ -1,4 +1,4 @@
-//! Whatever bytes arrive, what leaves fits the official schema, and the session goes on.
+//! For any input bytes, all output matches the official schema, and the session continues.
 
 use std::{sync::Arc, time::Instant};
 
@@ -41,7 +41,7 @@ proptest! {
     }
 }
 
-/// Feeds the bytes to a session in every state and returns what a ready one answers.
+/// Feeds the bytes to a session in every state and returns the answers of an initialized one.
 #[track_caller]
 fn check(bytes: &[u8]) -> Vec<String> {
     let initialize = r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;

@@ -1,4 +1,4 @@
-//! Runs a conversation that is written down as text.
+//! Plays a conversation that is written as text.
 //!
 //! ```text
 //! ## What this conversation shows
@@ -36,7 +36,7 @@ pub fn split(file: &str) -> Vec<(&str, Vec<&str>)> {
     conversations
 }
 
-/// Plays one conversation and returns it as it should have been written. Each message that the server sends is held
+/// Plays one conversation and returns its transcript. Each message of the server is validated
 /// against the official schema.
 pub fn play(lines: &[&str]) -> String {
     let mut player = Player::new("full");

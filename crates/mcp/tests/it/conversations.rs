@@ -31,7 +31,7 @@ fn conversations_go_as_they_are_written() {
     assert!(wrong.is_empty(), "{}\n(UPDATE_EXPECT=1 rewrites the files)", wrong.join("\n"));
 }
 
-/// The first line that is not as it was written.
+/// The first line that differs.
 fn difference(expected: &str, found: &str) -> String {
     let (mut expected, mut found) = (expected.lines(), found.lines());
     loop {

@@ -1,4 +1,4 @@
-//! Small servers that offer a little of everything.
+//! Small servers with examples of every feature.
 
 use std::sync::Arc;
 

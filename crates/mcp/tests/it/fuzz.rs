@@ -1,7 +1,7 @@
 //! Fuzz target: whole sessions of arbitrary lines.
 //!
 //! `cargo test` runs a bounded number of random inputs; `cargo bolero test fuzz::sessions_survive_any_lines
-//! -p mcp` searches with a fuzzing engine for as long as it is left to.
+//! -p mcp` searches with a fuzzing engine until it is stopped.
 
 use std::{sync::Arc, time::Instant};
 
@@ -10,7 +10,7 @@ use mcp::{Session, Step};
 
 use crate::demo;
 
-/// Pieces that random bytes would hardly ever make, by the byte that stands for each.
+/// Pieces that random bytes would hardly ever form, by the byte that represents each.
 const PIECES: [&str; 32] = [
     "{",
     "}",
@@ -69,7 +69,7 @@ fn sessions_survive_any_lines() {
     });
 }
 
-/// Bytes below 128 stand for pieces of messages, the others for themselves.
+/// Bytes below 128 represent pieces of messages, the others themselves.
 fn expand(input: &[u8]) -> Vec<u8> {
     let mut lines = Vec::new();
     for byte in input {

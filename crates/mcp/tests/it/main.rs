@@ -1,4 +1,4 @@
-//! The protocol core, seen from outside: whole conversations, schemas, and any bytes at all.
+//! The protocol core through its public interface: whole conversations, schemas, and arbitrary bytes.
 
 mod any_bytes;
 mod batch;

@@ -1,4 +1,4 @@
-//! What the checker of arguments says.
+//! The messages of the argument validator.
 
 use expect_test::{Expect, expect};
 use mcp::Schema;
@@ -90,7 +90,7 @@ fn references_are_followed_and_circles_end() {
 }
 
 #[test]
-fn keywords_that_are_passed_over_are_named() {
+fn ignored_keywords_are_listed() {
     let schema =
         json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "^x"}}, "not": {}});
     assert_eq!(Schema::new(schema).unsupported_keywords(), ["pattern", "not"]);

@@ -18,7 +18,7 @@ types::operations! {
     ListRelationshipTypes,
     /// Read a type of relationships.
     GetRelationshipType,
-    /// Delete a type that no relationship has.
+    /// Delete an unused type of relationships.
     DeleteRelationshipType,
 }
 
@@ -30,10 +30,10 @@ pub struct CreateRelationshipType {
     name: Name,
     /// The name read the other way round.
     inverse_name: Name,
-    /// Whether such relationships must not form a circle.
+    /// Whether such relationships must not form a cycle.
     #[serde(default)]
     acyclic: bool,
-    /// What it is for.
+    /// Its purpose.
     description: Option<Text<0, 5_000>>,
 }
 
@@ -60,9 +60,9 @@ impl Operation for CreateRelationshipType {
     }
 }
 
-/// Change a type of relationships. Relationships of the type follow a new name.
+/// Change a type of relationships. A new name applies to existing relationships.
 ///
-/// Whether circles are allowed cannot be changed once relationships of the type exist.
+/// `acyclic` cannot be changed once relationships of the type exist.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateRelationshipType {
@@ -74,13 +74,13 @@ pub struct UpdateRelationshipType {
     /// The new name read the other way round.
     #[serde(default)]
     inverse_name: Set<Name>,
-    /// Whether such relationships must not form a circle.
+    /// Whether such relationships must not form a cycle.
     #[serde(default)]
     acyclic: Set<bool>,
-    /// What it is for; null clears it.
+    /// Its purpose; null clears it.
     #[serde(default)]
     description: Patch<Text<0, 5_000>>,
-    /// Refuse the change when the version is another one.
+    /// Reject the change if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -103,7 +103,7 @@ impl Operation for UpdateRelationshipType {
                 let used = before.n_uses(cx.tx)?;
                 if used > 0 {
                     let message = format!(
-                        "{used} relationships have the type {}, so circles cannot be decided anew",
+                        "{used} relationships have the type {}, so `acyclic` cannot be changed",
                         before.name
                     );
                     return Err(Error::conflict(message));

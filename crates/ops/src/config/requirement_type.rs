@@ -17,7 +17,7 @@ types::operations! {
     ListRequirementTypes,
     /// Read a type of requirements.
     GetRequirementType,
-    /// Delete a type that no requirement has.
+    /// Delete an unused type of requirements.
     DeleteRequirementType,
 }
 
@@ -27,7 +27,7 @@ types::operations! {
 pub struct CreateRequirementType {
     /// The name.
     name: Name,
-    /// What it is for.
+    /// Its purpose.
     description: Option<Text<0, 5_000>>,
 }
 
@@ -52,7 +52,7 @@ impl Operation for CreateRequirementType {
     }
 }
 
-/// Change a type of requirements. Requirements of the type follow a new name.
+/// Change a type of requirements. A new name applies to existing requirements.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateRequirementType {
@@ -61,10 +61,10 @@ pub struct UpdateRequirementType {
     /// The new name.
     #[serde(default)]
     name: Set<Name>,
-    /// What it is for; null clears it.
+    /// Its purpose; null clears it.
     #[serde(default)]
     description: Patch<Text<0, 5_000>>,
-    /// Refuse the change when the version is another one.
+    /// Reject the change if the current version differs.
     expected_version: Option<Version>,
 }
 

@@ -23,11 +23,11 @@ impl Output for StatusModel {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListStatusModels {
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -70,9 +70,9 @@ impl Operation for GetStatusModel {
 
 /// Replace the status model of a kind.
 ///
-/// Exactly one status is the initial one. A status that entities have cannot go; rename it with `renamed`, and they
-/// follow. Without transitions every status may follow every other. The `outcome` of a final status decides what reports
-/// count as done: work that was cancelled or is obsolete is not.
+/// Exactly one status is the initial one. A status in use cannot be removed; rename it with `renamed`, which updates the
+/// entities. Without transitions every status may follow every other. The `outcome` of a final status decides what reports
+/// count as done: cancelled or obsolete work does not.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateStatusModel {
@@ -81,28 +81,28 @@ pub struct UpdateStatusModel {
     /// The statuses, in their order: `[{"name": "Draft", "initial": true}, {"name": "Done", "final": true, "colour": "#15803d"},
     /// {"name": "Dropped", "final": true, "outcome": "cancelled"}]`.
     statuses: Vec<Status>,
-    /// Which status may follow which: `[{"from": "Draft", "to": "Done"}]`. A status that is renamed may have either name.
+    /// The allowed transitions: `[{"from": "Draft", "to": "Done"}]`. A renamed status may have either name.
     #[serde(default)]
     transitions: Vec<Transition>,
-    /// Statuses that get another name: `[{"from": "Draft", "to": "Idea"}]`.
+    /// Renamed statuses: `[{"from": "Draft", "to": "Idea"}]`.
     #[serde(default)]
     renamed: Vec<Renamed>,
-    /// Refuse the change when the version is another one.
+    /// Reject the change if the current version differs.
     expected_version: Option<Version>,
 }
 
-/// A status that gets another name.
+/// A renamed status.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 struct Renamed {
-    /// The present name.
+    /// The current name.
     from: Text<1, 50>,
-    /// The new name, which is among the statuses.
+    /// The new name, which must be in `statuses`.
     to: Text<1, 50>,
 }
 
-/// How many statuses and transitions a model may have.
+/// The maximal number of statuses in a model.
 const STATUSES_MAX: usize = 30;
 
 impl Operation for UpdateStatusModel {
@@ -119,7 +119,7 @@ impl Operation for UpdateStatusModel {
         check_version(self.expected_version, &name, before.version, &before)?;
         check_statuses(&self.statuses)?;
         let renamed = self.check_renamed(&before)?;
-        // What is renamed may be called by either name.
+        // A renamed status may have either name.
         let now = |name: &String| {
             let is_gone = self.statuses.iter().all(|status| status.name != *name);
             let pair = renamed.iter().find(|(from, _)| is_gone && same_name(from, name));
@@ -155,7 +155,7 @@ impl Operation for UpdateStatusModel {
     }
 }
 
-/// Writes a changed model.
+/// Stores a changed model.
 pub(crate) fn replace(
     cx: &mut Cx<'_, '_>,
     before: &StatusModel,
@@ -199,7 +199,7 @@ impl UpdateStatusModel {
     }
 }
 
-/// Statuses with the outcome of each that is final: as given, as it was before, or as its name suggests.
+/// Statuses with the outcome of each final one: as given, as before, or derived from its name.
 fn with_outcomes(statuses: &[Status], before: &StatusModel, renamed: &[(String, String)]) -> Vec<Status> {
     let settled = |status: &Status| {
         let old_name =
@@ -234,7 +234,7 @@ pub(crate) fn check_statuses(statuses: &[Status]) -> Result<()> {
             return Err(Error::field(&format!("statuses[{index}].outcome"), message));
         }
         if statuses[..index].iter().any(|other| same_name(&other.name, &status.name)) {
-            return wrong(format!("{:?} is there twice", status.name));
+            return wrong(format!("duplicate status {:?}", status.name));
         }
     }
     match statuses.iter().filter(|status| status.initial).count() {
@@ -243,7 +243,7 @@ pub(crate) fn check_statuses(statuses: &[Status]) -> Result<()> {
     }
 }
 
-/// Checks which status may follow which.
+/// Checks the transitions of a model.
 pub(crate) fn check_transitions(statuses: &[Status], transitions: &[Transition]) -> Result<()> {
     if transitions.len() > STATUSES_MAX * STATUSES_MAX {
         return Err(Error::field("transitions", "there are more than pairs of statuses"));

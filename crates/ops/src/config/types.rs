@@ -1,4 +1,4 @@
-//! What is done with a type, whether of requirements or of relationships.
+//! Operations that types of requirements and of relationships share.
 
 use store::types::{Type, same_name};
 
@@ -11,7 +11,7 @@ use crate::page::{Cursor, Page, page, window_from};
 /// The name of a type.
 pub type Name = Text<1, 100>;
 
-/// What is the same for types of requirements and of relationships: listing, reading and deleting them.
+/// The operations of both: listing, reading and deleting.
 macro_rules! operations {
     (
         $type:ident, $argument:ident, $words:literal, $columns:expr,
@@ -25,11 +25,11 @@ macro_rules! operations {
         #[derive(Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct $list {
-            /// How many to return; 50 when absent.
+            /// How many items to return; default 50.
             limit: Option<Limit>,
-            /// How many to leave out.
+            /// How many items to skip.
             offset: Option<Offset>,
-            /// Where to go on: `next_cursor` of the page before.
+            /// Continue after a page: its `next_cursor`.
             cursor: Option<Cursor>,
         }
 
@@ -74,7 +74,7 @@ macro_rules! operations {
         pub struct $delete {
             /// Its name or id.
             $argument: Name,
-            /// Refuse when the version is another one.
+            /// Reject if the current version differs.
             expected_version: Option<Version>,
         }
 
@@ -96,7 +96,7 @@ macro_rules! operations {
 
 pub(super) use operations;
 
-/// A page of them.
+/// A page of types.
 pub fn list<T: Type>(
     cx: &mut Cx<'_, '_>,
     limit: Option<Limit>,
@@ -109,13 +109,13 @@ pub fn list<T: Type>(
     Ok(page(shown, total, window))
 }
 
-/// The one that a text means: its id or its name.
+/// The type with this id or name.
 pub fn find<T: Type>(cx: &mut Cx<'_, '_>, wanted: &str) -> Result<T> {
     let known = T::all(cx.tx)?.into_iter().find(|known| is_meant(known, wanted));
     known.ok_or_else(|| Error::not_found(&called::<T>(), wanted))
 }
 
-/// The one that a field means, or an error that names those which it could mean.
+/// The type that a field names, or an error with the possible ones.
 pub(crate) fn named<T: Type>(cx: &mut Cx<'_, '_>, field: &str, wanted: &str) -> Result<T> {
     let mut known = T::all(cx.tx)?;
     match known.iter().position(|known| is_meant(known, wanted)) {
@@ -124,7 +124,7 @@ pub(crate) fn named<T: Type>(cx: &mut Cx<'_, '_>, field: &str, wanted: &str) -> 
     }
 }
 
-/// Makes a change of the one that a text means, and gives it another name where one is wanted.
+/// Changes the type that a text names, and renames it if requested.
 pub fn edit<T: Type>(
     cx: &mut Cx<'_, '_>,
     wanted: &Name,
@@ -143,7 +143,7 @@ pub fn edit<T: Type>(
     change(cx, before, after)
 }
 
-/// Refuses a name that another one has.
+/// Rejects a name that is in use.
 pub fn check_name<T: Type>(cx: &mut Cx<'_, '_>, name: &str, own_id: Option<&str>) -> Result<()> {
     let all = T::all(cx.tx)?;
     match all.iter().find(|other| same_name(other.name(), name) && own_id != Some(other.id())) {
@@ -155,14 +155,14 @@ pub fn check_name<T: Type>(cx: &mut Cx<'_, '_>, name: &str, own_id: Option<&str>
     }
 }
 
-/// Writes a new one.
+/// Inserts a new type.
 pub(crate) fn add<T: Type>(cx: &mut Cx<'_, '_>, new: T) -> Result<T> {
     new.insert(cx.tx)?;
     record(cx, T::KIND, new.id(), new.version(), None, Some(&new))?;
     Ok(new)
 }
 
-/// Writes a changed one, if it differs.
+/// Stores a changed type, if it differs.
 pub(crate) fn change<T: Type>(cx: &mut Cx<'_, '_>, before: T, mut after: T) -> Result<T> {
     if after == before {
         return Ok(before);
@@ -175,7 +175,7 @@ pub(crate) fn change<T: Type>(cx: &mut Cx<'_, '_>, before: T, mut after: T) -> R
     Ok(after)
 }
 
-/// Writes what an import has decided: a new one, or a changed one.
+/// Stores what an import has decided: a new type, or a changed one.
 pub(crate) fn put<T: Type>(cx: &mut Cx<'_, '_>, before: Option<T>, after: T) -> Result<T> {
     match before {
         Some(before) => change(cx, before, after),
@@ -183,7 +183,7 @@ pub(crate) fn put<T: Type>(cx: &mut Cx<'_, '_>, before: Option<T>, after: T) -> 
     }
 }
 
-/// Deletes the one that a text means, if nothing has it.
+/// Deletes the type that a text names, if it is unused.
 pub fn delete<T: Type>(cx: &mut Cx<'_, '_>, wanted: &Name, expected: Option<Version>) -> Result<T> {
     let gone: T = find(cx, wanted.as_str())?;
     check_version(expected, gone.name(), gone.version(), &gone)?;
@@ -196,7 +196,7 @@ pub fn delete<T: Type>(cx: &mut Cx<'_, '_>, wanted: &Name, expected: Option<Vers
     remove(cx, gone)
 }
 
-/// Deletes one that nothing has.
+/// Deletes an unused type.
 pub(crate) fn remove<T: Type>(cx: &mut Cx<'_, '_>, gone: T) -> Result<T> {
     if !gone.delete(cx.tx)? {
         return Err(overtaken(gone.name()));
@@ -209,7 +209,7 @@ fn is_meant<T: Type>(known: &T, wanted: &str) -> bool {
     known.id().eq_ignore_ascii_case(wanted) || same_name(known.name(), wanted)
 }
 
-/// What people call it.
+/// Its name in messages.
 fn called<T: Type>() -> String {
     T::KIND.replace('_', " ")
 }

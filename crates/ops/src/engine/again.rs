@@ -1,4 +1,4 @@
-//! The same request again: a call with a key happens once, and later ones get its answer.
+//! Idempotency keys: a call with a key is executed once, and repeated calls get its answer.
 
 use std::io::{self, Write};
 
@@ -13,10 +13,10 @@ use crate::error::{Error, ErrorKind, FieldError, Result};
 use crate::identity::Issuers;
 use crate::operation::{Answer, Effect, Prepared};
 
-/// How long the key may be.
+/// The maximal length of a key.
 const KEY_MAX: usize = 255;
 
-/// The key of a call, and the hash of what it is for.
+/// The key of a call, and the hash of its content.
 pub fn key(call: &Call) -> Result<Option<(String, String)>> {
     let Some(key) = call.idempotency_key.as_ref().filter(|_| call.entry.takes_key()) else { return Ok(None) };
     if key.is_empty() || key.len() > KEY_MAX || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -30,7 +30,7 @@ pub fn key(call: &Call) -> Result<Option<(String, String)>> {
     Ok(Some((key.clone(), hash)))
 }
 
-/// In the place of an operation whose arguments are wrong.
+/// Replaces an operation whose arguments are invalid.
 pub struct Refused(pub Error);
 
 impl Prepared for Refused {
@@ -67,7 +67,7 @@ impl Prepared for Refused {
     }
 }
 
-/// An answer as it is kept for a key.
+/// A stored answer.
 #[derive(Serialize, Deserialize)]
 enum Kept {
     Answer { json: String, version: Option<i64>, reference: Option<String> },
@@ -80,7 +80,8 @@ impl Kept {
     }
 }
 
-/// Keeps what came of a request about some projects, for those with the same key. What is not the caller's fault is not kept, but undoes the request.
+/// Stores the answer of a request, with its projects, for repeated requests. Failures that are not the caller's are not stored,
+/// but undo the request.
 pub fn keep(
     tx: &mut Tx<'_>,
     user_id: &str,
@@ -106,13 +107,13 @@ pub fn keep(
     Ok(idempotency::keep(tx, user_id, operation, key, &kept.to_json()?, projects)?)
 }
 
-/// Somebody else has the same key and no answer yet.
+/// A request with the same key is still running.
 pub fn still_running() -> Error {
     let error = Error::new(ErrorKind::StillRunning, "a request with this Idempotency-Key is still running");
     Error { retry_after_s: Some(1), ..error }
 }
 
-/// What is kept in the place of an answer whose text was erased for good.
+/// Replaces a stored answer whose text was purged.
 pub(crate) fn erased() -> Result<String> {
     let kept = Kept::Error {
         code: ErrorKind::NotFound.code().to_owned(),
@@ -123,7 +124,7 @@ pub(crate) fn erased() -> Result<String> {
     kept.to_json()
 }
 
-/// What the same request was answered with before, if the caller still sees and may change what it was about.
+/// The stored answer of the same request, if the caller may still see and change its subject.
 pub fn replay(
     tx: &mut Tx<'_>,
     caller: &Caller,
@@ -154,7 +155,7 @@ pub fn replay(
     }
 }
 
-/// The hash of arguments, whatever the order of their fields. They are hashed as they are written, without a copy.
+/// The hash of arguments, regardless of the order of their fields. They are hashed while they are serialized, without a copy.
 fn hash_of(arguments: &Value) -> String {
     let mut hasher = blake3::Hasher::new();
     // Hashing does not fail.
@@ -162,7 +163,7 @@ fn hash_of(arguments: &Value) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-/// Writes JSON with the fields of every object in order.
+/// Writes JSON with the fields of every object sorted.
 fn write_sorted(out: &mut impl Write, value: &Value) -> io::Result<()> {
     match value {
         Value::Array(items) => {

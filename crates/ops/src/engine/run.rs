@@ -1,4 +1,4 @@
-//! One call on its way: who asks is found out once, and then it runs.
+//! The execution of one call: the caller is identified once, then the operation runs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,10 +14,10 @@ use crate::progress::OnProgress;
 use crate::sink::Sink;
 use crate::upload::Upload;
 
-/// How often an operation that a constraint has refused is run again.
+/// How often an operation is retried after a constraint violation.
 const REFUSALS_MAX: u32 = 4;
 
-/// One call on its way.
+/// A call in execution.
 pub struct Run {
     engine: Engine,
     entry: &'static Entry,
@@ -32,14 +32,14 @@ pub struct Run {
     admitted: bool,
     replayed: bool,
     rejected: Option<Value>,
-    /// The key in the set of running calls, while this one holds it.
+    /// The key in the set of running calls, while this call holds it.
     claimed: Option<String>,
-    /// How often a constraint has refused what the operation had found to be free.
+    /// How often a constraint has rejected values that the operation had found to be free.
     n_refusals: u32,
 }
 
 impl Run {
-    /// A call that is about to run, and its arguments.
+    /// A call before its execution, and its arguments.
     pub fn new(engine: Engine, call: Call, key: Option<(String, String)>) -> (Run, Value) {
         let run = Run {
             engine,
@@ -66,12 +66,12 @@ impl Run {
         self.rejected = Some(arguments);
     }
 
-    /// Whether the same request may come again.
+    /// Whether the call has an idempotency key.
     pub fn has_key(&self) -> bool {
         self.key.is_some()
     }
 
-    /// What came of it, when nothing more is done.
+    /// The result, when nothing more is to be done.
     pub fn reply(self, result: Result<Answer>) -> Reply {
         let now = self.request.now;
         if let Some(caller) = self.caller.as_ref().filter(|_| result.is_ok())
@@ -82,7 +82,7 @@ impl Run {
                 session_id.iter().try_for_each(|id| session::touch(tx, id, now))?;
                 token_id.iter().try_for_each(|id| token::touch(tx, id, now))
             };
-            // Nobody waits for it, and a token whose use could not be noted still worked.
+            // Nobody waits for it, and failing to record the use does not invalidate the token.
             self.engine.store.run(Mode::Aside, body, |_: store::Result<()>| {});
         }
         if let Some(claimed) = &self.claimed {
@@ -91,7 +91,7 @@ impl Run {
         Reply { result, caller: self.caller, replayed: self.replayed, rejected: self.rejected }
     }
 
-    /// Checks who is asking and whether they may before anything else, in a transaction of its own.
+    /// Authenticates and authorizes before anything else, in a separate transaction.
     pub fn let_in_first(mut self, next: impl FnOnce(Run, Result<()>) + Send + 'static) {
         if let Credentials::Known(caller) = &self.credentials {
             let caller = (**caller).clone();
@@ -108,7 +108,7 @@ impl Run {
         });
     }
 
-    /// Checks who is asking and whether they may. Does nothing the second time.
+    /// Authenticates and authorizes. Does nothing the second time.
     fn admit(&mut self, tx: &mut Tx<'_>) -> Result<()> {
         if self.admitted {
             return Ok(());
@@ -117,14 +117,14 @@ impl Run {
         self.let_in(caller)
     }
 
-    /// Lets a caller in who may do this.
+    /// Authorizes the caller.
     fn let_in(&mut self, caller: Option<Caller>) -> Result<()> {
         match &caller {
             None if self.entry.effect == Effect::Public => {}
             None => return Err(Error::new(ErrorKind::Unauthenticated, "a token is required")),
             Some(caller) => {
                 self.caller = Some(caller.clone());
-                // Who was found out before has passed the gate then.
+                // A caller who was identified before has passed the gate then.
                 let is_known = matches!(self.credentials, Credentials::Known(_));
                 if let Some(gate) = self.engine.gate.as_ref().filter(|_| !is_known) {
                     gate(caller)?;
@@ -136,7 +136,7 @@ impl Run {
         self.claim()
     }
 
-    /// Notes that a request with this key is running in this process.
+    /// Records that a request with this key is running in this process.
     fn claim(&mut self) -> Result<()> {
         let (Some((key, _)), Some(caller)) = (&self.key, &self.caller) else { return Ok(()) };
         let claimed = format!("{} {} {key}", caller.user_id, self.entry.name);
@@ -148,7 +148,7 @@ impl Run {
         Err(again::still_running())
     }
 
-    /// Does what is slow, off the thread that writes, and then the rest.
+    /// Does slow work outside of the writing thread, then the rest.
     pub fn prepare(self, operation: Box<dyn Prepared>, done: impl FnOnce(Reply) + Send + 'static) {
         let (engine, cancel) = (self.engine.clone(), self.cancel.clone());
         let mode = if self.entry.is_unbounded { Mode::LongSnapshot } else { Mode::Snapshot };
@@ -173,7 +173,7 @@ impl Run {
         });
     }
 
-    /// Computes what needs no store, if there is something, and then runs the operation.
+    /// Does work that needs no store, if any, then runs the operation.
     pub fn compute(self, mut operation: Box<dyn Prepared>, done: impl FnOnce(Reply) + Send + 'static) {
         if !operation.computes() {
             return self.do_parts(operation, done);
@@ -183,7 +183,7 @@ impl Run {
             let is_cancelled = self.cancel.as_ref().is_some_and(Cancel::is_cancelled);
             let computed = match admitted {
                 Ok(()) if is_cancelled => {
-                    Err(Error::new(ErrorKind::Timeout, "nobody waits for the answer any more"))
+                    Err(Error::new(ErrorKind::Timeout, "the caller no longer waits for the answer"))
                 }
                 Ok(()) => operation.compute(&self.engine.issuers),
                 Err(busy) => Err(busy.into()),
@@ -195,8 +195,8 @@ impl Run {
         });
     }
 
-    /// Does the parts of the operation one after the other, and then the rest. Each part waits behind what was submitted
-    /// meanwhile. The first can be given up; what has begun is finished.
+    /// Runs the parts of the operation one after the other, then the rest. Each part queues behind other
+    /// writers. The first can be cancelled; once begun, it is finished.
     fn do_parts(self, operation: Box<dyn Prepared>, done: impl FnOnce(Reply) + Send + 'static) {
         match operation.n_parts() {
             0 => self.start(operation, done),
@@ -253,7 +253,7 @@ impl Run {
     pub fn start(mut self, operation: Box<dyn Prepared>, done: impl FnOnce(Reply) + Send + 'static) {
         let (engine, cancel) = (self.engine.clone(), self.cancel.clone());
         let mode = operation.mode().unwrap_or(self.entry.mode);
-        // What changes nothing need not be kept from happening twice.
+        // Reads may be executed repeatedly.
         if matches!(mode, Mode::Point | Mode::Snapshot | Mode::LongSnapshot) {
             self.key = None;
         }
@@ -275,7 +275,7 @@ impl Run {
         })
     }
 
-    /// An outer error undoes everything; an inner one is an answer that is kept for the key.
+    /// An outer error undoes everything; an inner one is an answer that is stored for the key.
     fn execute(&mut self, tx: &mut Tx<'_>, operation: &dyn Prepared) -> Result<Result<Answer>> {
         self.replayed = false;
         self.admit(tx)?;
@@ -308,10 +308,10 @@ impl Run {
     }
 }
 
-/// Lets the store run the operation again if another transaction was faster. What is kept for a key is undone with it.
+/// Lets the store run the operation again if another transaction was faster. What was stored for a key is undone, too.
 fn note_race<T>(tx: &mut Tx<'_>, result: &Result<T>, n_refusals: &mut u32) {
     let Some(error) = result.as_ref().err().filter(|error| error.lost_race) else { return };
-    // A constraint that refuses the same again and again is an answer.
+    // A constraint that fails repeatedly is reported to the caller.
     if error.kind.is_callers() {
         *n_refusals += 1;
     }

@@ -1,4 +1,4 @@
-//! Which request a thread works on, for whoever logs that it panicked.
+//! The request that a thread works on, for logging panics.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -13,16 +13,16 @@ thread_local! {
 pub struct Running {
     /// The request's id.
     pub request_id: String,
-    /// Who asks, or `-` while nobody knows.
+    /// The caller, or `-` while unknown.
     pub user: String,
-    /// What they ask for.
+    /// The operation.
     pub operation: Cow<'static, str>,
 }
 
 impl Running {
     /// The request that this thread works on, if any.
     pub fn now() -> Option<Arc<Running>> {
-        // A panic may come while the thread ends or while this very cell is written; then nothing is known.
+        // A panic may occur while the thread ends or while this cell is written; then nothing is known.
         RUNNING.try_with(|running| running.try_borrow().ok()?.clone()).ok().flatten()
     }
 
@@ -32,7 +32,7 @@ impl Running {
     }
 }
 
-/// A thread at work. Dropped, it goes on with what it worked on before.
+/// A thread at work. When dropped, the thread continues with its previous request.
 #[must_use = "the work ends when this is dropped"]
 pub struct Working {
     before: Option<Arc<Running>>,
@@ -61,7 +61,7 @@ mod tests {
     use crate::operation::{Command, Effect, Entry, Operation, Output, Route, entry};
     use crate::{Call, Credentials, Engine, ErrorKind, Request, Result, first_start};
 
-    /// Panics at some stage.
+    /// A stage at which to panic.
     #[derive(Deserialize, JsonSchema)]
     struct Break {
         at: String,

@@ -8,10 +8,10 @@ use store::model::Time;
 
 use crate::caller::Caller;
 
-/// How often the last use of a token or session is written down.
+/// How often the last use of a token or session is stored.
 const EVERY_S: i64 = 60;
 
-/// When this process has last written down the use of a token or session.
+/// When this process last stored the use of a token or session.
 #[derive(Default)]
 pub struct Touched(Mutex<HashMap<String, Time>>);
 

@@ -1,4 +1,4 @@
-//! The arguments of creates and updates, made from the table of fields (`store/src/entity/field.rs`). Fields are not nested
+//! The arguments of creates and updates, generated from the table of fields (`store/src/entity/field.rs`). Fields are not nested
 //! with `flatten`, because errors would then not name them.
 
 use serde::Serialize;
@@ -7,18 +7,18 @@ use store::model::Kind;
 
 use crate::input::{Labels, Number, Text, shortened};
 
-/// Fields that agents set in requirements, if anywhere: tools for other kinds do not offer them, since every call of an agent
-/// pays for all arguments of all tools.
+/// Fields that agents set in requirements, if at all: tools for other kinds do not list them, because each listed
+/// argument costs tokens in every session.
 pub(crate) const RARE: &[&str] = &["rationale", "labels"];
 
 /// On the command line the priority is medium unless somebody says otherwise, as in an import.
 pub(crate) const MEDIUM: &[(&str, &str)] = &[("priority", "3")];
 
-/// What becomes of an argument in an entity.
+/// The conversion of an argument for the store.
 pub(crate) trait Stored {
-    /// How it is kept.
+    /// The stored type.
     type In;
-    /// The value to keep.
+    /// The value to store.
     fn stored(&self) -> Self::In;
 }
 
@@ -46,9 +46,9 @@ impl Stored for Labels {
     }
 }
 
-/// What an argument can be read from where everything is text.
+/// An argument that can be parsed from text.
 trait Parsed: Stored + Sized {
-    /// The argument, or what is wrong with the text.
+    /// The argument, or the error in the text.
     fn parsed(text: String) -> Result<Self, String>;
 }
 
@@ -73,7 +73,7 @@ impl Parsed for Labels {
     }
 }
 
-/// The value of a field of a kind from a text, as in a row of a file, or what is wrong with it.
+/// The value of a field of a kind from a text, as in a row of a file, or the error in it.
 pub(crate) fn parsed(kind: Kind, name: &str, text: String) -> Result<Value, String> {
     fn value<T: Parsed<In: Serialize>>(text: String) -> Result<Value, String> {
         Ok(json!(T::parsed(text)?.stored()))
@@ -93,7 +93,7 @@ pub(crate) fn parsed(kind: Kind, name: &str, text: String) -> Result<Value, Stri
     }
 }
 
-/// Declares the arguments of a create: those named, and the fields of a kind. `fill` gives them to an entity.
+/// Declares the arguments of a create: those named, and the fields of a kind. `fill` sets them in an entity.
 macro_rules! create_arguments {
     ($kind:ident: $(#[$about:meta])* $name:ident { $($own:tt)* }) => {
         store::fields_of! { $kind create_with [$(#[$about])*] $name { $($own)* } }
@@ -161,7 +161,7 @@ macro_rules! update_with {
                 #[serde(default)]
                 $field: $crate::entity::arguments::changed!($need $type),
             )*
-            /// Refuse the change when the version is another one.
+            /// Reject the change if the current version differs.
             expected_version: Option<$crate::input::Version>,
         }
 
@@ -207,7 +207,8 @@ macro_rules! edit {
 }
 pub(crate) use edit;
 
-/// Declares the arguments of an update of epics, stories and requirements: what they share beside their fields. `apply` changes
+/// Declares the arguments of an update of epics, stories and requirements: common arguments in addition to their fields.
+/// `apply` changes
 /// an entity.
 macro_rules! update_work {
     ($(#[$about:meta])* $name:ident { $($own:tt)* }) => {

@@ -1,4 +1,4 @@
-//! Everything by name, a page at a time: what MCP lists as resources.
+//! All entities by name and page, which MCP lists as resources.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,15 +11,15 @@ use crate::error::{Error, Result};
 use crate::input::{KindName, Limit, Text};
 use crate::operation::{Command, Effect, Operation, Output, Route};
 
-/// Name what there is of some kinds, kind after kind, each by project and number.
+/// List the entities of some kinds, kind by kind, each by project and number.
 ///
-/// A page begins after an entry, so that what is made or deleted meanwhile moves nothing from one page to another.
+/// A page begins after an entry, so that creates and deletes do not move entries between pages.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Browse {
     /// The kinds, in their order.
     kinds: Vec<KindName>,
-    /// The id of the last entry that is known already.
+    /// The id of the last known entry.
     after: Option<Text<1, 64>>,
     /// How many to return.
     limit: Limit,
@@ -29,7 +29,7 @@ pub struct Browse {
 #[derive(Serialize, JsonSchema)]
 pub struct Names {
     data: Vec<Entry>,
-    /// Whether something comes after these.
+    /// Whether there are more.
     has_more: bool,
 }
 
@@ -47,7 +47,7 @@ impl Output for Names {}
 impl Operation for Browse {
     type Output = Names;
     const NAME: &'static str = "browse";
-    // Whoever is not an agent has the lists of each kind, with filters.
+    // Other clients have the lists of each kind, with filters.
     const COMMANDS: &'static [Command] = &[];
     const ROUTES: &'static [Route] = &[];
     const EFFECT: Effect = Effect::Reads;
@@ -62,7 +62,7 @@ impl Operation for Browse {
         let mut data = Vec::new();
         for KindName(kind) in &self.kinds[first..] {
             let after = place.take().map(|place| (place.project_id, place.number));
-            // One more than is wanted tells whether there is more.
+            // One more than requested tells whether there are more.
             let wanted = self.limit.0 + 1 - data.len() as i64;
             data.extend(match kind {
                 Kind::Prompt => prompts(cx.tx, after.map_or(0, |(_, number)| number), wanted)?,
@@ -81,16 +81,16 @@ impl Operation for Browse {
     }
 }
 
-/// Where an entry stands.
+/// The place of an entry.
 struct Place {
-    /// Among the kinds.
+    /// The index of its kind.
     kind: usize,
     project_id: String,
     number: i64,
 }
 
 impl Browse {
-    /// The place of the entry with this id, which may have been deleted since it was told.
+    /// The place of the entry with this id, which may have been deleted since.
     fn place(&self, cx: &mut Cx<'_, '_>, id: &str) -> Result<Place> {
         let reference = Reference::Id(id.to_owned());
         let found = match cx.find_entity(&reference)? {

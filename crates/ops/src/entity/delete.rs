@@ -1,4 +1,4 @@
-//! Deleting, restoring and purging. A delete is soft: everything that goes with it can be brought back at once.
+//! Deleting, restoring and purging. A delete is soft: everything that it removes can be restored at once.
 
 use std::collections::HashSet;
 
@@ -27,36 +27,36 @@ use crate::versioned::{Versioned as _, new_deletion, record_deleted, record_rest
 /// Delete an epic, user story, acceptance criterion, requirement or steering document.
 ///
 /// An epic with stories, a story with criteria or requirements and a requirement with relationships are only deleted
-/// with `force`, and everything below goes with them. `dry_run` says what would go. What is deleted can be restored.
+/// with `force`, including everything below. `dry_run` lists what would be deleted. Deleted entities can be restored.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteEntity {
     /// Its UUID or reference id, such as `EP-001`.
     reference: Id,
-    /// The kind that it must be.
+    /// The expected kind.
     kind: Option<KindName>,
-    /// Only say what would go.
+    /// Only list what would be deleted.
     #[serde(default)]
     dry_run: bool,
-    /// Also when other things depend on it.
+    /// Delete it even if other entities depend on it.
     #[serde(default)]
     force: bool,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 
-/// What a delete has taken away, or would.
+/// The result of a deletion, or its preview.
 #[derive(Serialize, JsonSchema)]
 pub struct Deleted {
-    /// The reference id of what was to be deleted.
+    /// The reference id of the entity.
     pub reference_id: String,
     /// Whether it is deleted now.
     pub deleted: bool,
-    /// How much goes with it.
+    /// How many entities are deleted with it.
     pub with_it: Below,
-    /// The reference ids of what goes, the first 100.
+    /// The reference ids of these entities, the first 100.
     pub references: Vec<String>,
-    /// Requirements that stay and lose this criterion, until it is restored: the reference ids of the first 100.
+    /// Requirements that remain but lose this criterion until it is restored: the reference ids of the first 100.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub released: Vec<String>,
 }
@@ -65,7 +65,7 @@ impl Output for Deleted {}
 
 /// How many reference ids a preview lists.
 const LISTED: usize = 100;
-/// A delete that takes more than this is refused: it would keep everybody else waiting.
+/// A larger delete is rejected, because it would block other writers.
 const AT_ONCE: i64 = 100_000;
 /// An epic, its stories, and what is below them.
 const LEVELS: i64 = 3;
@@ -91,7 +91,7 @@ impl Operation for DeleteEntity {
     const TOOLS: &'static [Tool] = &[tool("requirements", r#"{"reference": "US-001", "dry_run": true}"#)
         .also(&["delete", "remove"])
         .daily(&["reference", "dry_run", "force"])
-        .about("Delete something; with force, all that is below it, too. Look with dry_run first.")
+        .about("Delete an entity; with force, everything below it, too. Preview with dry_run first.")
         .showing(&["reference", "dry_run", "force"])];
     const EFFECT: Effect = Effect::Destroys;
     const POSITIONAL: &'static [&'static str] = &["reference"];
@@ -104,7 +104,7 @@ impl Operation for DeleteEntity {
         let mut root = cx.live_entity("reference", &self.reference)?;
         check_kind(&root, self.kind)?;
         if !self.dry_run {
-            // What is found to depend on it, and that nothing does, must stay true until it is deleted.
+            // Dependents, or their absence, must not change until it is deleted.
             entity::lock_below(cx.tx, &root.id)?;
             root = cx.live_entity("reference", &Id(Reference::Id(root.id)))?;
         }
@@ -156,7 +156,7 @@ fn counted(number: usize) -> String {
     if number == 1 { "one thing".to_owned() } else { format!("{number} things") }
 }
 
-/// What would go with an entity: how much, and the names of what depends on it directly or below.
+/// The dependents of an entity: how many, and the names of those directly or indirectly below.
 fn dependents(cx: &mut Cx<'_, '_>, root: &Entity, members: &[Leaf]) -> Result<(Below, Vec<String>)> {
     let (relationships, comments) = entity::count_attached(cx.tx, &root.id)?;
     let mut below = Below { relationships, comments, ..Below::default() };
@@ -180,7 +180,7 @@ fn dependents(cx: &mut Cx<'_, '_>, root: &Entity, members: &[Leaf]) -> Result<(B
     Ok((below, names))
 }
 
-/// The requirements of a criterion, deleted ones too. They stay when it goes; they only lose it.
+/// The requirements of a criterion, including deleted ones. They remain when it is deleted, and only lose it.
 fn held_by(cx: &mut Cx<'_, '_>, root: &Entity) -> Result<Vec<Entity>> {
     if root.kind != Kind::AcceptanceCriteria {
         return Ok(Vec::new());
@@ -194,7 +194,7 @@ fn held_by(cx: &mut Cx<'_, '_>, root: &Entity) -> Result<Vec<Entity>> {
     Ok(entity::list(cx.tx, &filter, entity::Sort::Number, &entity::Page::first(AT_ONCE))?)
 }
 
-/// Gives requirements a criterion, or none.
+/// Sets the criterion of requirements, or removes it.
 fn hold(cx: &mut Cx<'_, '_>, requirements: Vec<Entity>, criterion: Option<&Entity>) -> Result<()> {
     for requirement in requirements {
         change(cx, requirement, None, |_, requirement| {
@@ -206,7 +206,7 @@ fn hold(cx: &mut Cx<'_, '_>, requirements: Vec<Entity>, criterion: Option<&Entit
     Ok(())
 }
 
-/// Records a revision for everything that a deletion has taken.
+/// Records a revision for everything that a deletion removed.
 fn note_members(cx: &mut Cx<'_, '_>, deletion_id: &str) -> Result<()> {
     for member in entity::deletion_members(cx.tx, deletion_id)? {
         record_deleted(cx, &member)?;
@@ -218,20 +218,20 @@ fn note_members(cx: &mut Cx<'_, '_>, deletion_id: &str) -> Result<()> {
     note_deletion(cx, deletion_id)
 }
 
-/// Restore something that was deleted, with everything that went with it.
+/// Restore a deleted entity, with everything that was deleted with it.
 ///
-/// With `version` it is not deleted but taken back to the text and fields that it had then, as a new version. It stays
+/// With `version` the entity is instead reset to the text and fields of that version, as a new version. It stays
 /// where it is in the tree.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RestoreEntity {
     /// Its UUID or reference id, such as `EP-001`.
     reference: Id,
-    /// The kind that it must be.
+    /// The expected kind.
     kind: Option<KindName>,
-    /// The version to go back to.
+    /// The version to return to.
     version: Option<Version>,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -307,7 +307,7 @@ impl Operation for RestoreEntity {
     }
 }
 
-/// The entity that a restore or purge names. If it is deleted, nobody else restores or purges it until the commit.
+/// The entity to restore or purge. If it is deleted, it is locked until the commit.
 fn locked(cx: &mut Cx<'_, '_>, reference: &Id) -> Result<Entity> {
     let found = cx.any_entity("reference", reference)?;
     match &found.deletion_id {
@@ -319,7 +319,7 @@ fn locked(cx: &mut Cx<'_, '_>, reference: &Id) -> Result<Entity> {
     }
 }
 
-/// A batch can come back only if what it hangs on is there.
+/// A deletion can be restored only if its parents exist.
 fn check_restorable(
     cx: &mut Cx<'_, '_>,
     found: &Entity,
@@ -348,7 +348,7 @@ fn check_restorable(
             |member: &&Entity| member.purged_at.is_none() && member.parent_id() == Some(purged.id.as_str());
         if let Some(child) = members.iter().find(child) {
             let message = format!(
-                "{} belongs to {}, which was purged: its text is gone for good",
+                "{} belongs to {}, which was purged: its text was erased permanently",
                 child.reference_id, purged.reference_id
             );
             return Err(Error::conflict(message));
@@ -357,14 +357,14 @@ fn check_restorable(
     relations.iter().try_for_each(|relation| check_ends(cx, relation, deletion_id))
 }
 
-/// A relationship comes back only if nobody has made it again, and both its ends are there or gone for good.
+/// A relationship is restored only if it was not created again, and both its ends exist or were purged.
 fn check_ends(cx: &mut Cx<'_, '_>, relation: &Relationship, deletion_id: &str) -> Result<()> {
     let Relationship { source, target, type_name, .. } = relation;
     if let Some(live) =
         relationship::between(cx.tx, &relation.source_id, &relation.target_id, &relation.type_id)?
     {
         let message = format!(
-            "the relationship {source} {type_name} {target} has been made again meanwhile; delete the new one ({}) first",
+            "the relationship {source} {type_name} {target} was created again in the meantime; delete the new one ({}) first",
             live.id
         );
         return Err(Error::conflict(message));
@@ -383,8 +383,8 @@ fn check_ends(cx: &mut Cx<'_, '_>, relation: &Relationship, deletion_id: &str) -
     Ok(())
 }
 
-/// Relationships that were made meanwhile may form a circle with one that came back. Such a circle comes into the batch
-/// from outside, for there was none within it.
+/// Relationships that were created since may form a cycle with a restored one. Such a cycle enters the batch
+/// from outside, because there was none within it.
 fn check_circle(
     cx: &mut Cx<'_, '_>,
     project_key: &str,
@@ -400,23 +400,23 @@ fn check_circle(
     let Relationship { source, target, type_name, .. } = back;
     let way = way.join(" → ");
     let message = format!(
-        "the relationship {source} {type_name} {target} would close a circle that was made meanwhile: {target} → {way}"
+        "the relationship {source} {type_name} {target} would close a cycle created in the meantime: {target} → {way}"
     );
     Err(Error::conflict(message))
 }
 
-/// Erase the text of something that is deleted, for good: from the entity, its history, its comments and the search.
+/// Erase the text of a deleted entity permanently: from the entity, its history, its comments and the search.
 ///
-/// The reference id stays taken, and a tombstone says when it happened. Comments and prompts have a purge of their own.
+/// The reference id is not reused, and a tombstone records the time. Comments and prompts have their own purge.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PurgeEntity {
     /// Its UUID or reference id, such as `EP-001`.
     reference: Id,
-    /// Only say what would be erased.
+    /// Only list what would be erased.
     #[serde(default)]
     dry_run: bool,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 

@@ -14,11 +14,11 @@ create_arguments! {
     work:
     /// Create an epic.
     ///
-    /// An epic is a large goal that user stories belong to. It begins with the initial status of its status model.
+    /// An epic is a large goal with user stories. It starts with the initial status of its status model.
     CreateEpic {
-        /// Who works on it: a user's id or name. The caller when absent.
+        /// Who works on it: a user's id or name. Default: the caller.
         assignee_id: Option<Text<1, 100>>,
-        /// The key or id of the project. The default project when absent.
+        /// The key or id of the project. Default: the default project.
         project: Option<Text<1, 64>>,
     }
 }
@@ -47,7 +47,7 @@ impl Operation for CreateEpic {
 update_work! {
     /// Change an epic.
     ///
-    /// Fields that are absent stay as they are; null clears those that may be empty.
+    /// Absent fields stay unchanged; null clears optional fields.
     UpdateEpic {
         /// The epic, such as `EP-001`.
         epic_id: Id,

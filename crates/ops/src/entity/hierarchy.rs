@@ -15,51 +15,51 @@ use crate::page::{Cursor, page_after, window};
 
 /// Read the tree below an entity, or below all epics of a project.
 ///
-/// A large tree is read in parts: `depth` says how many levels, and what is below the last one is counted; `limit` says how
-/// many epics, or how many children of the root, and `cursor` goes on with the next ones.
+/// A large tree is read in parts: `depth` limits the levels, and deeper children are only counted; `limit` limits the
+/// epics, or the children of the root, and `cursor` continues with the next ones.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetHierarchy {
-    /// The root, such as `EP-001`; all epics when absent.
+    /// The root, such as `EP-001`; default: all epics.
     reference: Option<Id>,
     /// Only this project: a key or an id. A root must be in it.
     project: Option<Text<1, 64>>,
-    /// How many levels to return: 1 is the roots alone; all when absent.
+    /// How many levels to return: 1 is only the roots; default: all.
     depth: Option<Number<1, 3>>,
-    /// How many epics to return; 50 when absent. Of a root, how many children; all when absent.
+    /// How many epics to return; default 50. With a root, how many of its children; default: all.
     limit: Option<Limit>,
-    /// How many epics, or children of the root, to leave out.
+    /// How many epics, or children of the root, to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
 /// A tree of entities.
 #[derive(Serialize, JsonSchema)]
 pub struct Hierarchy {
-    /// The roots, each with what is below it.
+    /// The roots with their descendants.
     pub data: Vec<Node>,
-    /// How many roots there are on all pages.
+    /// The number of roots on all pages.
     pub total_count: i64,
-    /// How many roots this page could hold.
+    /// The maximal number of roots on this page.
     pub limit: i64,
-    /// How many roots came before.
+    /// The number of skipped roots.
     pub offset: i64,
-    /// Where the next page begins, if there is one.
+    /// The start of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
 impl Output for Hierarchy {}
 
-/// An entity with what is below it.
+/// An entity with its descendants.
 #[derive(Serialize, JsonSchema)]
 pub struct Node {
     /// The UUID.
     id: String,
     /// The reference id.
     reference_id: String,
-    /// What it is.
+    /// The kind.
     kind: Kind,
     /// The title, or the text of a criterion.
     title: String,
@@ -72,18 +72,18 @@ pub struct Node {
     /// The name of a requirement's type.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     type_name: Option<String>,
-    /// The reference id of the criterion that a requirement serves.
+    /// The reference id of a requirement's criterion.
     #[serde(skip_serializing_if = "Option::is_none")]
     acceptance_criteria: Option<String>,
-    /// What is below it.
+    /// Its children.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     children: Vec<Node>,
-    /// How many children it has, where `depth` or `limit` leaves some of them out.
+    /// The number of its children, if `depth` or `limit` leaves some of them out.
     #[serde(skip_serializing_if = "Option::is_none")]
     n_children: Option<i64>,
 }
 
-/// A tree larger than this is cut into pages by asking for parts of it.
+/// A larger tree is returned in pages.
 const TREE_MAX: i64 = 20_000;
 /// Epics, stories, and what is below stories.
 const LEVELS: i64 = 3;
@@ -137,7 +137,7 @@ impl Operation for GetHierarchy {
 }
 
 impl GetHierarchy {
-    /// The root with a page of its children, and where the next page begins.
+    /// The root with a page of its children, and the start of the next page.
     fn page_of_children(
         &self,
         cx: &mut Cx<'_, '_>,
@@ -163,7 +163,7 @@ impl GetHierarchy {
     }
 }
 
-/// The trees below some roots, which are given by id.
+/// The trees below roots with these ids.
 fn trees(cx: &mut Cx<'_, '_>, ids: &[&str], depth: i64) -> Result<Vec<Node>> {
     let leaves = entity::leaves(cx.tx, ids, depth, TREE_MAX + 1)?;
     if leaves.len() as i64 > TREE_MAX {
@@ -177,7 +177,7 @@ fn trees(cx: &mut Cx<'_, '_>, ids: &[&str], depth: i64) -> Result<Vec<Node>> {
         let ids: Vec<&str> = leaves.iter().map(|leaf| leaf.id.as_str()).collect();
         counts.extend(entity::count_children(cx.tx, &ids)?);
     }
-    // Children come after their parents, so that from behind all children of a node are known when it is met.
+    // Children come after their parents, so in reverse order all children of a node are known when it is reached.
     let mut below: HashMap<String, Vec<Node>> = HashMap::new();
     let mut found = Vec::new();
     for leaf in leaves.into_iter().rev() {
@@ -191,7 +191,7 @@ fn trees(cx: &mut Cx<'_, '_>, ids: &[&str], depth: i64) -> Result<Vec<Node>> {
             None => found.push(node),
         }
     }
-    // The roots are in the order that was asked for, and all of them were found.
+    // The roots are in the requested order, and all of them were found.
     found.sort_by_key(|node| ids.iter().position(|id| *id == node.id));
     Ok(found)
 }
@@ -211,7 +211,7 @@ fn node(leaf: Leaf, children: Vec<Node>, n_children: Option<i64>) -> Node {
     }
 }
 
-/// Read the way from an epic down to an entity.
+/// Read the path from an epic down to an entity.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetPath {
@@ -219,7 +219,7 @@ pub struct GetPath {
     reference: Id,
 }
 
-/// The way from an epic down to an entity.
+/// The path from an epic down to an entity.
 #[derive(Serialize, JsonSchema)]
 pub struct Way {
     /// From the epic to the entity itself.

@@ -1,4 +1,4 @@
-//! What happened to an entity, and going back to what it was.
+//! The history of an entity, and restoring an earlier version.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,20 +20,20 @@ use crate::operation::{Columns, Command, Effect, Operation, Route, Tool, command
 use crate::page::{Cursor, Page, page, window_from};
 use crate::versioned::Versioned as _;
 
-/// Read the history of an entity, a comment or a prompt: who changed what, when and through which surface, the newest
+/// Read the history of an entity, a comment or a prompt: who changed what, when and through which surface, newest
 /// first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetHistory {
     /// Its UUID or reference id, such as `REQ-012`.
     reference: Id,
-    /// The kind that it must be.
+    /// The expected kind.
     kind: Option<KindName>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -76,7 +76,7 @@ impl Operation for GetHistory {
     }
 }
 
-/// Adds the reference ids of what revisions have changed the place to.
+/// Adds the reference ids of parents to changes of the parent.
 fn name_changes(cx: &mut Cx<'_, '_>, revisions: &mut [Revision]) -> Result<()> {
     let mut changes: Vec<Map<String, Value>> = revisions.iter().map(changes_of).collect();
     name_places(cx, &mut changes.iter_mut().collect::<Vec<_>>())?;
@@ -90,7 +90,7 @@ fn changes_of(revision: &Revision) -> Map<String, Value> {
     serde_json::from_str(revision.changes.get()).unwrap_or_default()
 }
 
-/// The id of whatever a reference names, deleted or not.
+/// The id of the entity that a reference names, deleted or not.
 fn subject(cx: &mut Cx<'_, '_>, reference: &Id, wanted: Option<KindName>) -> Result<String> {
     let found = match &reference.0 {
         Reference::Id(id) => match find_visible(cx, id)? {
@@ -115,10 +115,10 @@ fn subject(cx: &mut Cx<'_, '_>, reference: &Id, wanted: Option<KindName>) -> Res
     Ok(id)
 }
 
-/// How far back a version can be reconstructed in one go.
+/// How far back a version can be reconstructed at once.
 const STEPS_MAX: i64 = 10_000;
 
-/// Gives an entity the text, fields and place that it had at a version.
+/// Restores the text, fields and parent that an entity had in a version.
 pub(crate) fn take_back(cx: &mut Cx<'_, '_>, entity: Entity, version: i64) -> Result<Entity> {
     let entity = entity.live()?;
     if version >= entity.version {
@@ -132,7 +132,7 @@ pub(crate) fn take_back(cx: &mut Cx<'_, '_>, entity: Entity, version: i64) -> Re
     let text = |name: &str| then.get(name).and_then(Value::as_str).map(str::to_owned);
     change(cx, entity, None, |cx, entity| {
         for field in FIELDS {
-            // A field that the kind must have was never empty; one of an older version may not be known any more.
+            // A required field was never empty; a field of an older version may no longer exist.
             let old = then
                 .get(field.name)
                 .filter(|old| !old.is_null() || field.is_needed(entity.kind) == Some(false));
@@ -141,7 +141,7 @@ pub(crate) fn take_back(cx: &mut Cx<'_, '_>, entity: Entity, version: i64) -> Re
             }
         }
         put_back(cx, entity, &then)?;
-        // A status or a type that is no more, or has another name now, stays what it is.
+        // A status or a type that was removed or renamed since is not restored.
         if let Some(name) = text("status")
             && status::of(cx.tx, entity.kind)?.status(&name).is_some()
         {
@@ -155,7 +155,7 @@ pub(crate) fn take_back(cx: &mut Cx<'_, '_>, entity: Entity, version: i64) -> Re
             }
         }
         match text("assignee_id") {
-            // Whoever has been disabled since gets no new work.
+            // A user who was disabled since is not assigned.
             Some(id) => {
                 if let Some(user) = user::find(cx.tx, &id)?.filter(|user| !user.disabled) {
                     (entity.assignee_id, entity.assignee) = (Some(user.id), Some(user.username));
@@ -168,7 +168,7 @@ pub(crate) fn take_back(cx: &mut Cx<'_, '_>, entity: Entity, version: i64) -> Re
     })
 }
 
-/// The fields that differ between a version and the present, with their values then.
+/// The fields that differ between a version and the current state, with their values in the version.
 pub(crate) fn fields_at(cx: &mut Cx<'_, '_>, entity: &Entity, version: i64) -> Result<Map<String, Value>> {
     let (revisions, _) = revision::history(cx.tx, &entity.id, STEPS_MAX, 0)?;
     let mut then = Map::new();

@@ -1,4 +1,4 @@
-//! Where an entity belongs, in its history: the names of the epics, stories and criteria that changes are about, and going back to them.
+//! The parents of an entity in its history: their names, and restoring them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,11 +10,11 @@ use super::move_below;
 use crate::context::Cx;
 use crate::error::Result;
 
-/// The fields that say where an entity belongs, each with the field for the reference id of the same.
+/// The fields with parents, each with the field for the parent's reference id.
 const PLACES: [(&str, &str); 3] =
     [("epic_id", "epic"), ("user_story_id", "user_story"), ("acceptance_criteria_id", "acceptance_criteria")];
 
-/// Adds reference ids to changes, which are stored with UUIDs alone: a reference id follows from the UUID, a title may change.
+/// Adds reference ids to changes, which are stored with UUIDs only: a reference id follows from the UUID, a title may change.
 pub(crate) fn name_places(cx: &mut Cx<'_, '_>, changes: &mut [&mut Map<String, Value>]) -> Result<()> {
     let ids: HashSet<String> = changes.iter().flat_map(|changes| ids_in(changes)).collect();
     if ids.is_empty() {
@@ -41,7 +41,7 @@ fn name_in(changes: &mut Map<String, Value>, names: &HashMap<String, String>) {
     }
 }
 
-/// Puts an entity back where it belonged. Below something that is deleted it cannot go, so it stays where it is.
+/// Restores the parent of an entity. If that is deleted, the entity stays where it is.
 pub(super) fn put_back(cx: &mut Cx<'_, '_>, entity: &mut Entity, then: &Map<String, Value>) -> Result<()> {
     for field in ["epic_id", "user_story_id"] {
         if let Some(parent) = live(cx, then, field)?
@@ -64,7 +64,7 @@ pub(super) fn put_back(cx: &mut Cx<'_, '_>, entity: &mut Entity, then: &Map<Stri
     Ok(())
 }
 
-/// What a field named, unless it is deleted.
+/// The entity that a field named, unless it is deleted.
 fn live(cx: &mut Cx<'_, '_>, then: &Map<String, Value>, field: &str) -> Result<Option<Entity>> {
     let Some(id) = then.get(field).and_then(Value::as_str) else { return Ok(None) };
     let found = cx.find_entity(&Reference::Id(id.to_owned()))?;

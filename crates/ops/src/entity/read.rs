@@ -23,19 +23,19 @@ use crate::versioned::Versioned as _;
 pub struct GetEntity {
     /// Its UUID or reference id, such as `REQ-012`.
     reference: Id,
-    /// The kind that it must be.
+    /// The expected kind.
     kind: Option<KindName>,
-    /// Also when it is deleted.
+    /// Even if it is deleted.
     #[serde(default)]
     include_deleted: bool,
 }
 
-/// An entity, and what other tools call it.
+/// An entity with its external ids.
 #[derive(Serialize, JsonSchema)]
 pub struct EntityInFull {
     #[serde(flatten)]
     entity: Entity,
-    /// What it is called in the tools that it was imported from.
+    /// Its external ids: its names in the tools that it was imported from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     aliases: Vec<Alias>,
 }
@@ -87,12 +87,12 @@ impl Operation for GetEntity {
     }
 }
 
-/// An entity of another kind than the path says is not there.
+/// An entity of another kind than in the path is not found.
 pub(crate) fn check_kind(entity: &Entity, wanted: Option<KindName>) -> Result<()> {
     check_is(&entity.reference_id, entity.kind, wanted)
 }
 
-/// Something of another kind than the path says is not there.
+/// Something of another kind than in the path is not found.
 pub(crate) fn check_is(name: &str, kind: Kind, wanted: Option<KindName>) -> Result<()> {
     match wanted {
         Some(KindName(wanted)) if wanted != kind => {
@@ -103,9 +103,9 @@ pub(crate) fn check_is(name: &str, kind: Kind, wanted: Option<KindName>) -> Resu
     }
 }
 
-/// List entities of a kind, filtered and sorted, a page at a time.
+/// List entities of a kind, filtered and sorted, by page.
 ///
-/// Filters that are given must all hold. `status` and `priority` take several values, of which one must hold.
+/// All given filters must match. `status` and `priority` accept several values, one of which must match.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListEntities {
@@ -113,13 +113,13 @@ pub struct ListEntities {
     kind: KindName,
     /// The key or id of a project.
     project: Option<Text<1, 64>>,
-    /// Those below this epic. For steering documents: those linked with it.
+    /// Only those below this epic; for steering documents, those linked with it.
     epic_id: Option<Id>,
-    /// Those of this user story.
+    /// Only those of this user story.
     user_story_id: Option<Id>,
-    /// Requirements that serve this criterion.
+    /// Only requirements of this criterion.
     acceptance_criteria_id: Option<Id>,
-    /// Epics that this steering document is linked with.
+    /// Only epics linked with this steering document.
     steering_document_id: Option<Id>,
     /// One of these statuses.
     status: Option<Vec<Text<1, 50>>>,
@@ -135,11 +135,11 @@ pub struct ListEntities {
     /// Those that the caller works on.
     #[serde(default)]
     mine: bool,
-    /// Who made it: a user's id or name.
+    /// Who created it: a user's id or name.
     creator: Option<Text<1, 100>>,
-    /// Made at or after this time.
+    /// Created at or after this time.
     created_from: Option<Moment>,
-    /// Made at or before this time.
+    /// Created at or before this time.
     created_to: Option<Moment>,
     /// Changed at or after this time.
     updated_from: Option<Moment>,
@@ -147,17 +147,17 @@ pub struct ListEntities {
     updated_to: Option<Moment>,
     /// Changed since: how long ago, such as `2d` or `12h`, or a day or time.
     since: Option<Since>,
-    /// Deleted ones too.
+    /// Include deleted ones.
     #[serde(default)]
     include_deleted: bool,
     /// The order.
     #[serde(default)]
     sort: SortName,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -173,11 +173,11 @@ enum SortName {
     NumberDescending,
     /// By title.
     Title,
-    /// The most important first.
+    /// By priority, the most important first.
     Priority,
-    /// The newest first.
+    /// By creation, newest first.
     Created,
-    /// What changed last first.
+    /// By last change, newest first.
     Updated,
 }
 
@@ -194,7 +194,7 @@ impl SortName {
     }
 }
 
-/// The command that lists a kind: it decides the kind, and offers no filter that the kind does not have.
+/// The command that lists a kind: it sets the kind, and has only the filters of the kind.
 const fn list_of(words: &'static str, kind: Kind) -> Command {
     command(words).with(bound(kind)).without(unfit(kind))
 }
@@ -204,7 +204,7 @@ const fn lists(path: &'static str, kind: Kind) -> Route {
     get(path).with(bound(kind)).without(unfit(kind))
 }
 
-/// The argument that says a kind.
+/// The argument for a kind.
 const fn bound(kind: Kind) -> &'static [(&'static str, &'static str)] {
     match kind {
         Kind::Epic => &[("kind", "epic")],
@@ -246,7 +246,7 @@ impl Operation for ListEntities {
             r#"{"kind": "requirement", "epic_id": "EP-001", "status": ["Draft", "Active"], "limit": 20}"#,
         )
         .daily(&["kind", "epic_id", "user_story_id", "status", "priority", "assignee", "cursor"])
-        .about("List all of a kind by filters, without words to search for.")
+        .about("List entities of a kind by filters, without a query.")
         .also(&["list", "get_all", "all"])
         .refusing(&[("kind", "prompt"), ("kind", "comment")]),
         tool("steering", r#"{"epic_id": "EP-001"}"#)
@@ -307,7 +307,7 @@ impl Operation for ListEntities {
 }
 
 impl ListEntities {
-    /// Looks up what the arguments name. A filter that this kind does not have is an error.
+    /// Looks up the filters. A filter that this kind does not have is an error.
     fn filter(&self, cx: &mut Cx<'_, '_>) -> Result<EntityFilter> {
         let kind = self.kind.0;
         if matches!(kind, Kind::Prompt | Kind::Comment) {
@@ -320,7 +320,7 @@ impl ListEntities {
             ..EntityFilter::default()
         };
         self.refuse_unfit(kind)?;
-        // Who asks for deleted ones may ask for those of something deleted.
+        // A caller who includes deleted entities may filter by a deleted parent.
         let find = if self.include_deleted { Cx::any_of_kind } else { Cx::entity };
         if let Some(id) = &self.epic_id {
             let epic = find(cx, "epic_id", id, Kind::Epic)?;
@@ -424,7 +424,7 @@ const fn unfit(kind: Kind) -> &'static [&'static str] {
     }
 }
 
-/// The statuses that texts mean.
+/// The statuses with these names.
 pub(crate) fn statuses(cx: &mut Cx<'_, '_>, kind: Kind, wanted: &[Text<1, 50>]) -> Result<Vec<String>> {
     let model = status::of(cx.tx, kind)?;
     let mut found = Vec::new();

@@ -15,15 +15,15 @@ create_arguments! {
     work:
     /// Create a requirement in a user story.
     ///
-    /// A requirement says what the product must do. It begins with the initial status of its status model.
+    /// A requirement says what the product must do. It starts with the initial status of its status model.
     CreateRequirement {
         /// The user story, such as `US-001`.
         user_story_id: Id,
         /// Its type by name or id, such as `Functional`. The first of the store's types when absent.
         type_id: Option<Text<1, 100>>,
-        /// The criterion of the same story that it serves, such as `AC-001`.
+        /// The criterion of the same story that it belongs to, such as `AC-001`.
         acceptance_criteria_id: Option<Id>,
-        /// Who works on it: a user's id or name. The caller when absent.
+        /// Who works on it: a user's id or name. Default: the caller.
         assignee_id: Option<Text<1, 100>>,
     }
 }
@@ -76,15 +76,15 @@ impl CreateRequirement {
 update_work! {
     /// Change a requirement.
     ///
-    /// Fields that are absent stay as they are; null clears those that may be empty. `user_story_id` moves it to another
-    /// story of the same project, and leaves its criterion behind unless a new one is given.
+    /// Absent fields stay unchanged; null clears optional fields. `user_story_id` moves it to another
+    /// story of the same project, and removes its criterion unless a new one is given.
     UpdateRequirement {
         /// The requirement, such as `REQ-001`.
         requirement_id: Id,
         /// The type: its name or its id.
         #[serde(default)]
         type_id: Set<Text<1, 100>>,
-        /// The criterion of the same story that it serves; null for none.
+        /// The criterion of the same story that it belongs to; null for none.
         #[serde(default)]
         acceptance_criteria_id: Patch<Id>,
         /// The story to move it to.
@@ -141,7 +141,7 @@ impl Operation for UpdateRequirement {
     }
 }
 
-/// Says which criterion a requirement serves.
+/// Sets the criterion of a requirement.
 fn serve(cx: &mut Cx<'_, '_>, requirement: &mut Entity, id: &Id) -> Result<()> {
     let criterion = cx.entity("acceptance_criteria_id", id, Kind::AcceptanceCriteria)?;
     if criterion.user_story_id != requirement.user_story_id {

@@ -1,4 +1,4 @@
-//! Links whose target says again what they were confirmed against, and which are no longer suspect then.
+//! Confirms suspect links whose target returns to the text that they were confirmed for.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use crate::context::Cx;
 use crate::error::Result;
 use crate::relationship::confirm;
 
-/// A text that has changed more often than this since a link was confirmed is not compared.
+/// A text with more changes than this since a link was confirmed is not compared.
 const STEPS_MAX: i64 = 1_000;
 
-/// Confirms the suspect links to a requirement that has just been changed, if its text and type are those of the version
-/// that a link was confirmed against.
+/// Confirms the suspect links to a changed requirement, if its text and type equal those of the version
+/// that a link was confirmed for.
 pub(super) fn settle(cx: &mut Cx<'_, '_>, target: &Entity) -> Result<()> {
     let suspects = relationship::suspects_to(cx.tx, &target.id)?;
     let Some(oldest) = suspects.iter().map(|link| link.target_version).min() else { return Ok(()) };
     let now = said(target);
     let mut then = now.clone();
-    // Whether each version said the same as the target does now.
+    // Whether each version equals the current state of the target.
     let mut is_same: BTreeMap<i64, bool> = BTreeMap::new();
     revision::each_after(cx.tx, &target.id, oldest, STEPS_MAX, |version, changes| {
         let changes: Map<String, Value> = serde_json::from_str(changes).unwrap_or_default();
@@ -39,7 +39,7 @@ pub(super) fn settle(cx: &mut Cx<'_, '_>, target: &Entity) -> Result<()> {
     Ok(())
 }
 
-/// What a target says, as its history has it.
+/// The text and type of a target in its history.
 fn said(target: &Entity) -> BTreeMap<&'static str, Value> {
     let fields = FIELDS.iter().filter(|field| field.nature.makes_suspect);
     let type_id = target.type_id.clone().map_or(Value::Null, Value::String);

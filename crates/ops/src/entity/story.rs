@@ -14,11 +14,11 @@ create_arguments! {
     work:
     /// Create a user story in an epic.
     ///
-    /// A user story says who wants something from an epic, and why. It begins with the initial status of its status model.
+    /// A user story says which user wants something, and why. It starts with the initial status of its status model.
     CreateUserStory {
         /// The epic, such as `EP-001`.
         epic_id: Id,
-        /// Who works on it: a user's id or name. The caller when absent.
+        /// Who works on it: a user's id or name. Default: the caller.
         assignee_id: Option<Text<1, 100>>,
     }
 }
@@ -47,8 +47,8 @@ impl Operation for CreateUserStory {
 update_work! {
     /// Change a user story.
     ///
-    /// Fields that are absent stay as they are; null clears those that may be empty. `epic_id` moves the story, with all
-    /// that is below it, to another epic of the same project.
+    /// Absent fields stay unchanged; null clears optional fields. `epic_id` moves the story, with everything
+    /// below it, to another epic of the same project.
     UpdateUserStory {
         /// The user story, such as `US-001`.
         user_story_id: Id,

@@ -1,4 +1,4 @@
-//! Relationships of a file that must not form a circle, with each other or with what is stored.
+//! Checks that relationships of a file form no cycle, with each other or with stored ones.
 
 use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
@@ -12,7 +12,7 @@ use crate::context::Cx;
 use crate::error::Result;
 use crate::relationship::{LEFT_OUT, circle, shortened};
 
-/// New relationships that must not close a circle. Their ends are ids.
+/// New relationships that must not close a cycle. Their ends are ids.
 #[derive(Default)]
 pub(super) struct Directed {
     rows: Vec<u32>,
@@ -25,7 +25,7 @@ impl Directed {
         self.ends.push((number_of(source_id), number_of(target_id)));
     }
 
-    /// Notes the rows that would close a circle, together with each other or with what is stored in some projects.
+    /// Reports the rows that would close a cycle, together with each other or with what is stored in some projects.
     pub fn refuse_circles(
         self,
         cx: &mut Cx<'_, '_>,
@@ -44,7 +44,7 @@ impl Directed {
         if leads_back.is_empty() {
             return Ok(());
         }
-        // Only nodes from which circles are reached can be on one.
+        // Only nodes that are reachable from cycles can be on one.
         let can_close =
             |(source, target): &(u32, u32)| leads_back[*source as usize] && leads_back[*target as usize];
         let mut targets: HashMap<u32, Vec<u32>> = HashMap::new();
@@ -59,7 +59,7 @@ impl Directed {
                 continue;
             };
             let row = plan.rows.get(*row as usize)?;
-            // A file may close a circle in every row; what is not listed needs no names.
+            // A file may close a cycle in every row; rows that are not listed need no names.
             if !plan.lists_more() {
                 plan.wrong(&row, "target", "");
                 continue;
@@ -78,7 +78,7 @@ impl Directed {
     }
 }
 
-/// A graph of many nodes, each of which is a number.
+/// A graph with numbered nodes.
 struct Graph {
     /// The ids of the nodes, in order.
     ids: Vec<u128>,
@@ -101,7 +101,7 @@ impl Graph {
         Uuid::from_u128(self.ids[node as usize]).to_string()
     }
 
-    /// Which nodes are on a circle or lead to one; empty when there is none. Nodes without targets are taken away until
+    /// The nodes that are on a cycle or lead to one; empty if there is none. Nodes without targets are removed until
     /// none is left, or only those.
     fn that_lead_back(&self) -> Vec<bool> {
         let n_nodes = self.ids.len();

@@ -1,4 +1,4 @@
-//! External ids: what rows are called by the tool that their file is from, and what is stored under these names.
+//! External ids: the ids of rows in another tool, and the entities stored under them.
 
 use std::collections::HashSet;
 use std::io;
@@ -18,17 +18,17 @@ use crate::error::{Error, Result};
 /// How many external ids are looked up at once.
 const AT_ONCE: usize = 500;
 
-/// What is stored under external ids, for the reader of a table.
+/// The entities stored under external ids, for the reader of a table.
 pub(super) struct Stored<'x, 'a, 't> {
     pub cx: &'x mut Cx<'a, 't>,
     pub project_id: &'x str,
-    /// The import that is resumed: what it has written is not known, as when it began, so that its rows are the same again.
+    /// The import that is resumed: its own entities are ignored, as when it began, so that its rows are read in the same way.
     pub without_import: Option<&'x str>,
     pub error: Option<Error>,
 }
 
 impl Stored<'_, '_, '_> {
-    /// What kind of thing is stored under each id.
+    /// The kind of entity stored under each id.
     pub fn kinds(&mut self, scheme: &str, ids: &[String]) -> io::Result<Vec<Option<RecordKind>>> {
         let mut kinds = Vec::with_capacity(ids.len());
         for part in ids.chunks(AT_ONCE) {
@@ -52,7 +52,7 @@ fn record_kind(kind: Kind) -> Option<RecordKind> {
 }
 
 impl Plan<'_> {
-    /// A name of another tool, if a text can be one and is not one of our own references.
+    /// An external id, if a text can be one and is not one of our own references.
     pub(super) fn alias(&self, text: &str) -> Option<Alias> {
         let of_file = || Alias { scheme: self.rows.scheme.clone(), external_id: text.trim().to_owned() };
         match self.reference(text) {
@@ -61,7 +61,7 @@ impl Plan<'_> {
         }
     }
 
-    /// What a row is called by other tools.
+    /// The external ids of a row.
     pub(super) fn aliases_of(&self, row: &Row) -> Vec<Alias> {
         let listed = row.text("aliases").into_iter().flat_map(str::lines).filter_map(Alias::parse);
         let mut aliases: Vec<Alias> =
@@ -70,7 +70,7 @@ impl Plan<'_> {
         aliases
     }
 
-    /// Notes lines that are no names of other tools.
+    /// Reports lines that are not external ids.
     pub(super) fn check_aliases(&mut self, row: &Row) {
         let lines = row.text("aliases").into_iter().flat_map(str::lines).map(str::trim);
         if let Some(wrong) = lines.filter(|line| !line.is_empty()).find(|line| Alias::parse(line).is_none()) {
@@ -81,7 +81,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Fetches what is stored under the names that some rows have or use.
+    /// Fetches the entities stored under the names in some rows.
     pub(super) fn fetch_aliases(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -96,7 +96,7 @@ impl Plan<'_> {
         Ok(self.aliases.values().map(|found| Reference::Id(found.entity_id.clone())).collect())
     }
 
-    /// What is stored under a name as a row writes it.
+    /// The entity stored under a name in a row.
     pub(super) fn stored_as(&self, cx: &mut Cx<'_, '_>, text: &str) -> Result<Option<Entity>> {
         let by_alias = || self.alias(text).and_then(|alias| self.aliases.get(&alias));
         let by_alias = || by_alias().map(|found| Reference::Id(found.entity_id.clone()));
@@ -106,7 +106,7 @@ impl Plan<'_> {
         }
     }
 
-    /// What is stored under the names that other tools have for a row.
+    /// The entities stored under the external ids of a row.
     pub(super) fn stored_by_alias(&self, cx: &mut Cx<'_, '_>, row: &Row) -> Result<Option<Entity>> {
         let found = self.aliases_of(row).iter().find_map(|alias| self.aliases.get(alias).cloned());
         match found {
@@ -115,7 +115,7 @@ impl Plan<'_> {
         }
     }
 
-    /// The names of a row that are not stored yet. One that something else has is a problem.
+    /// The external ids of a row that are not stored yet. One that belongs to another entity is a problem.
     pub(super) fn new_aliases(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -139,7 +139,7 @@ impl Plan<'_> {
         Ok(new)
     }
 
-    /// Leaves a row out whose thing was deleted here. Whoever deleted it did not want it back with the next import.
+    /// Skips a row whose entity was deleted here, so that an import does not bring it back.
     pub(super) fn leave_deleted(&mut self, row: &Row, stored: &Entity) {
         const DELETED: &str = "was deleted here, so the row is left out; restore it to import it again";
         self.note(row, "aliases", DELETED, stored.reference_id.clone());
@@ -147,7 +147,7 @@ impl Plan<'_> {
     }
 }
 
-/// Keeps the names that other tools have for what was written.
+/// Stores the external ids of written entities.
 pub(super) fn write(cx: &mut Cx<'_, '_>, entities: &[Planned]) -> Result<()> {
     let named: Vec<(&Planned, Alias)> = entities
         .iter()
@@ -170,7 +170,7 @@ pub(super) fn write(cx: &mut Cx<'_, '_>, entities: &[Planned]) -> Result<()> {
     let n_written = alias::insert(cx.tx, &new, import_id.as_deref(), cx.now())?;
     match n_written == new.len() as u64 {
         true => Ok(()),
-        // Another import has brought the same name along meanwhile.
+        // A concurrent import has added the same id.
         false => Err(crate::context::overtaken(&entities[0].entity.reference_id)),
     }
 }

@@ -22,7 +22,7 @@ const KINDS: [(RecordKind, Kind); 5] = [
     (RecordKind::Requirement, Kind::Requirement),
     (RecordKind::SteeringDocument, Kind::SteeringDocument),
 ];
-/// The priority of what says none: medium.
+/// The default priority: medium.
 const PRIORITY: i64 = 3;
 
 /// Whether rows of a kind are entities.
@@ -30,7 +30,7 @@ pub(super) fn is_entity(kind: RecordKind) -> bool {
     KINDS.iter().any(|(of_entity, _)| *of_entity == kind)
 }
 
-/// Decides what the rows do.
+/// Plans the rows.
 pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
     for (record_kind, kind) in KINDS {
         plan.each_row(cx, record_kind, |cx, plan, row| {
@@ -45,7 +45,7 @@ pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Checks everything that a row says, even where something is wrong with it already.
+/// Checks all fields of a row, even after a mistake was found.
 fn plan_row(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: &Row, kind: Kind) -> Result<()> {
     let id = plan.id(row);
     plan.check_aliases(row);
@@ -115,7 +115,7 @@ fn plan_row(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: &Row, kind: Kind) -> 
     Ok(())
 }
 
-/// What a row has made or changed before its import stopped. Whatever was done with it since, the row is done.
+/// What a row has created or changed before its import stopped. The row is done, whatever was changed since.
 fn done(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: &Row, id: Option<&str>) -> Result<Option<Entity>> {
     if !plan.import.is_resumed {
         return Ok(None);
@@ -132,7 +132,7 @@ fn done(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: &Row, id: Option<&str>) -
     Ok(None)
 }
 
-/// What a row's own name says about it.
+/// The meaning of a row's own id.
 enum Existing {
     Stored(Box<Entity>),
     New { project: Option<String>, number: Option<i64> },
@@ -140,7 +140,7 @@ enum Existing {
 
 const NEW: Existing = Existing::New { project: None, number: None };
 
-/// Finds what a row is about. Where that cannot be, which is noted, it is taken for something new.
+/// Finds the entity of a row. On a mistake, which is reported, it is treated as a new one.
 fn existing(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,
@@ -217,12 +217,12 @@ fn kept(entity: &Entity) -> Kept<'_> {
     }
 }
 
-/// The field that says who made something.
+/// The field with the creator.
 fn maker(kind: Kind) -> &'static str {
     if kind == Kind::AcceptanceCriteria { "author" } else { "creator" }
 }
 
-/// Something new: its project, and its number if it brings one.
+/// A new entity: its project, and its number if given.
 fn begin(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,
@@ -254,7 +254,7 @@ fn begin(
     Ok(new)
 }
 
-/// Gives something new the id that its row says, if that is free.
+/// Gives a new entity the id in its row, if that is free.
 fn with_id(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,
@@ -267,17 +267,17 @@ fn with_id(
         return Ok(new);
     }
     match plan.stored(cx, &Reference::Id(id.clone()))? {
-        // It may be what is wrong with the row.
+        // The id itself may be invalid.
         Some(_) if plan.is_wrong(row) => {}
         Some(other) => plan.note(row, "id", TAKEN, format!("{} has it", other.reference_id)),
-        // Something that is hidden from the caller may have it, which they are not told.
+        // A hidden entity may have it, which the caller must not learn.
         None if cx.is_limited() && entity::find(cx.tx, &Reference::Id(id.clone()))?.is_some() => {}
         None => new.id = id,
     }
     Ok(new)
 }
 
-/// Takes the fields that a row has. What it does not say stays, or is as in everything new.
+/// Sets the fields of a row. Absent fields stay unchanged, or have the default of a new entity.
 fn fill(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,
@@ -300,7 +300,7 @@ fn fill(
         entity.author = entity.author.is_some().then(|| entity.creator.clone());
         (entity.created_at, entity.updated_at) = (made.created_at, made.updated_at);
         entity.version = plan.version(row).unwrap_or(1);
-        // Which of its versions last changed the text is not told; links say what they hold for.
+        // The export does not say which version last changed the text; links say which version they were confirmed for.
         entity.content_version = entity.version;
     }
     if kind.has_status() {
@@ -310,7 +310,7 @@ fn fill(
         };
         match assignee {
             Some((id, name)) => (entity.assignee_id, entity.assignee) = (Some(id), Some(name)),
-            // Exports say the version of everything; then nobody means nobody.
+            // Exports have the version of everything; then an empty assignee means nobody.
             None if before.is_none() && row.number("version").is_none() && !plan.is_foreign() => {
                 (entity.assignee_id, entity.assignee) =
                     (Some(entity.creator_id.clone()), Some(entity.creator.clone()));
@@ -367,7 +367,7 @@ fn set_type(plan: &mut Plan<'_>, row: &Row, entity: &mut Entity) {
     }
 }
 
-/// Moves what exists below the parent that the row names, and ties a requirement to its criterion.
+/// Moves an existing entity below the parent in the row, and sets a requirement's criterion.
 fn place(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,

@@ -1,4 +1,4 @@
-//! Writes the entities that an import makes or changes.
+//! Writes the entities that an import creates or changes.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::context::{Cx, overtaken};
 use crate::entity::{add, add_numbered, change, give_number};
 use crate::error::Result;
 
-/// Moves the counters past the numbers that the file brings along, which are in order.
+/// Moves the counters past the numbers in the file, which are sorted.
 pub(super) fn reserve(cx: &mut Cx<'_, '_>, brought: &Brought) -> Result<()> {
     for ((project_id, kind), numbers) in brought {
         cx.tx.reserve_numbers(project_id, kind.name(), numbers.last().copied().unwrap_or_default())?;
@@ -19,12 +19,12 @@ pub(super) fn reserve(cx: &mut Cx<'_, '_>, brought: &Brought) -> Result<()> {
     Ok(())
 }
 
-/// Writes entities, parents before children. Of those that are new only the numbers change.
+/// Writes entities, parents before children. Of new ones only the numbers change.
 pub(super) fn write(cx: &mut Cx<'_, '_>, entities: &mut [Planned], brought: &Brought) -> Result<()> {
     number(cx, entities, brought)?;
     for planned in &mut *entities {
         match &planned.before {
-            // Only names of other tools are new.
+            // Only external ids are new.
             Some(before) if *before == planned.entity => {}
             Some(before) => {
                 let after = planned.entity.clone();
@@ -45,7 +45,7 @@ pub(super) fn write(cx: &mut Cx<'_, '_>, entities: &mut [Planned], brought: &Bro
     aliases::write(cx, entities)
 }
 
-/// Gives numbers to new entities that bring none along.
+/// Assigns numbers to new entities without one.
 fn number(cx: &mut Cx<'_, '_>, entities: &mut [Planned], brought: &Brought) -> Result<()> {
     let mut missing: BTreeMap<(String, Kind), Vec<usize>> = BTreeMap::new();
     for (index, planned) in entities.iter().enumerate() {
@@ -57,7 +57,7 @@ fn number(cx: &mut Cx<'_, '_>, entities: &mut [Planned], brought: &Brought) -> R
     for ((project_id, kind), mut indexes) in missing {
         indexes.reverse();
         let brought = brought.get(&(project_id.clone(), kind));
-        // A block that was leased before may hold numbers that the file brings along.
+        // A block that was leased before may contain numbers of the file.
         while !indexes.is_empty() {
             for number in cx.next_numbers(&project_id, kind, indexes.len())? {
                 if brought.is_none_or(|brought| brought.binary_search(&number).is_err())

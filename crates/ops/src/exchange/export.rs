@@ -1,5 +1,5 @@
-//! Everything as a file. The same state always gives the same bytes, whenever and by whomever it is exported. Records are
-//! written as they are read, so that a file takes little memory whatever its size.
+//! Exports as a file. The same state always gives the same bytes, whenever and by whomever it is exported. Records are
+//! written as they are read, so that a file of any size takes little memory.
 
 use std::io::{self, Write as _};
 
@@ -17,10 +17,10 @@ use crate::input::{Id, Text};
 use crate::operation::{Command, Effect, Operation, Output, Route, Shape, Tool, command, get, tool};
 use crate::sink::{Memory, Sink};
 
-/// Export requirements and all that belongs to them as JSON, CSV, Markdown or ReqIF, or as a specification to read in HTML.
+/// Export requirements and everything related as JSON, CSV, Markdown or ReqIF, or as a specification in HTML.
 ///
-/// Without a project or an epic it is everything: projects, types, statuses, epics and what is below them, relationships,
-/// steering documents, comments and prompts. What is exported can be imported again, except HTML, which holds what readers need:
+/// Without a project or an epic it exports everything: projects, types, statuses, epics and everything below, relationships,
+/// steering documents, comments and prompts. All formats except HTML can be imported again; HTML has what readers need:
 /// the tree with its texts, and the links. See the guide on import and export.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -29,20 +29,21 @@ pub struct Export {
     format: ExportFormat,
     /// Only this project: a key or an id.
     project: Option<Text<1, 64>>,
-    /// Only this epic and what is below it, such as `EP-001`.
+    /// Only this epic and everything below it, such as `EP-001`.
     epic: Option<Id>,
-    /// The columns of a CSV file, such as `reference_id,title,status`; `all` is everything, with comments, relationships, types and
-    /// prompts. When absent, epics, stories, criteria, requirements and documents with what people look at.
+    /// The columns of a CSV file, such as `reference_id,title,status`; `all` is everything, including comments, relationships,
+    /// types and
+    /// prompts. Default: epics, stories, criteria, requirements and documents with the columns that people read.
     columns: Option<Text<1, 1000>>,
-    /// Markdown for people: the tree in its order, without ids of programs, versions and times. It cannot be imported again.
+    /// Markdown for people: the tree in order, without internal ids, versions and times. It cannot be imported again.
     #[serde(default)]
     for_reading: bool,
-    /// Deleted things too; they say when they were deleted. Those that were purged are left out.
+    /// Include deleted entities, with the time of deletion. Purged ones are left out.
     #[serde(default)]
     include_deleted: bool,
 }
 
-/// The format of a file that leaves.
+/// The format of an exported file.
 #[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -88,15 +89,15 @@ pub struct ExportedFile {
     format: ExportFormat,
     /// Its media type.
     content_type: &'static str,
-    /// What to call it.
+    /// Its name.
     file_name: String,
-    /// What is in it. Empty where the file is sent by itself.
+    /// Its content. Empty if the file is sent separately.
     content: String,
 }
 
-/// How large a file may be that is part of an answer, and not the answer itself.
+/// The maximal size of a file within an answer.
 const CONTENT_MAX_BYTES: usize = 64 << 20;
-/// What is written at once.
+/// How much is written at once.
 const BUFFER_BYTES: usize = 64 << 10;
 
 impl Output for ExportedFile {}
@@ -122,7 +123,7 @@ impl Operation for Export {
         }
         let mut time = String::new();
         if let Some(FormatName::Reqif) = self.format.records() {
-            // Its header says a time: the newest in the file, which is known only when all was read.
+            // Its header has a time: the newest in the file, which is known only after reading all of it.
             let mut records = Records::new(cx, &scope, true)?;
             records.by_ref().for_each(drop);
             time = records.finish()?.to_string();
@@ -147,7 +148,7 @@ impl Operation for Export {
     }
 }
 
-/// Makes a file and answers with it, or with its description where the transport takes the file as it is written.
+/// Creates a file and returns it, or only its description if the transport receives the file as it is written.
 pub(crate) fn write_file(
     cx: &mut Cx<'_, '_>,
     format: ExportFormat,
@@ -175,7 +176,7 @@ pub(crate) fn write_file(
     })
 }
 
-/// The columns that people look at.
+/// The columns that people read.
 const PERSONS: [&str; 11] = [
     "kind",
     "reference_id",
@@ -190,13 +191,13 @@ const PERSONS: [&str; 11] = [
     "labels",
 ];
 
-/// Whether a record is something with a reference id that people work on.
+/// Whether a record is an entity with a reference id.
 fn is_entity(record: &Record) -> bool {
     super::entities::is_entity(record.kind)
 }
 
 impl Export {
-    /// The columns of a table; none for a file with everything.
+    /// The columns of a table; none for a complete file.
     fn columns(&self) -> Result<Option<Vec<&'static str>>> {
         let format = self.format.extension();
         if self.for_reading && !matches!(self.format, ExportFormat::Markdown) {
@@ -226,7 +227,7 @@ impl Export {
         Ok(Some(columns))
     }
 
-    /// What is exported, and what the file is called.
+    /// What is exported, and the name of the file.
     fn scope(&self, cx: &mut Cx<'_, '_>) -> Result<(Scope, String)> {
         let named = self.project.as_ref().map(|project| cx.project("project", Some(project.as_str())));
         let named = named.transpose()?;

@@ -1,4 +1,4 @@
-//! What is stored of the things that some rows name, fetched at once.
+//! Fetches the stored entities that some rows name, in one query.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -8,16 +8,16 @@ use store::model::{DEFAULT_PROJECT_KEY, Kind, Reference};
 use crate::context::Cx;
 use crate::error::Result;
 
-/// What is stored under references that were looked for.
+/// The entities stored under the requested references.
 #[derive(Default)]
 pub(super) struct Fetched {
-    /// The places of what was found; none where nothing is stored.
+    /// The positions of found entities; none for missing ones.
     places: HashMap<Reference, Option<usize>>,
     entities: Vec<Entity>,
 }
 
 impl Fetched {
-    /// Looks for what is stored, whether the caller sees it or not.
+    /// Fetches stored entities, whether or not the caller can see them.
     pub fn load(cx: &mut Cx<'_, '_>, wanted: HashSet<Reference>) -> Result<Fetched> {
         let mut ids: Vec<&str> = Vec::new();
         let mut numbers: BTreeMap<(&str, Kind), Vec<i64>> = BTreeMap::new();
@@ -48,7 +48,7 @@ impl Fetched {
         Ok(Fetched { places, entities })
     }
 
-    /// What is stored under a reference: none where nothing is, and nothing at all where it was not looked for.
+    /// The entity under a reference: `Some(None)` if it does not exist, `None` if it was not requested.
     pub fn get(&self, reference: &Reference) -> Option<Option<&Entity>> {
         let place = self.places.get(reference)?;
         Some(place.map(|index| &self.entities[index]))

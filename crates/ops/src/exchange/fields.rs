@@ -8,7 +8,7 @@ use super::plan::Plan;
 use super::rows::Row;
 use crate::entity::arguments::parsed;
 
-/// Gives an entity what a row says of its fields. What the row does not say stays.
+/// Sets the fields of an entity from a row. Absent fields stay unchanged.
 pub(super) fn read(plan: &mut Plan<'_>, row: &Row, entity: &mut Entity) {
     let kind = entity.kind;
     for field in FIELDS.iter().filter(|field| field.is_needed(kind).is_some()) {
@@ -20,7 +20,7 @@ pub(super) fn read(plan: &mut Plan<'_>, row: &Row, entity: &mut Entity) {
     }
 }
 
-/// Writes what an entity has in its fields. Commas separate the items of a list.
+/// Writes the fields of an entity. Commas separate the items of a list.
 pub(super) fn write(record: &mut Record, entity: &Entity) {
     for field in FIELDS {
         match field.json(entity) {

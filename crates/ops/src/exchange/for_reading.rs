@@ -1,4 +1,4 @@
-//! An export for people who read it: the tree in its order, with what they want to know of each thing and nothing that only
+//! An export for readers: the tree in order, without fields that only
 //! programs use. It cannot be imported again.
 
 use std::io::{self, Write};
@@ -13,10 +13,10 @@ use crate::error::Result;
 
 /// How many are read at once.
 const PAGE: i64 = 500;
-/// What priorities are called.
+/// The names of priorities.
 const PRIORITIES: [&str; 4] = ["critical", "high", "medium", "low"];
 
-/// Writes all projects of an export. What cannot be written is the inner error.
+/// Writes all projects of an export. The inner error is that of writing.
 pub(super) fn write(cx: &mut Cx<'_, '_>, scope: &Scope, out: &mut dyn Write) -> Result<io::Result<()>> {
     cx.steps.begin("writing records", None);
     for project in &scope.projects {
@@ -107,7 +107,7 @@ impl Writing<'_, '_, '_, '_> {
     }
 }
 
-/// A thing below a heading of a level.
+/// An entity below a heading of a level.
 fn section(level: usize, entity: &Entity) -> String {
     let title = entity.title.as_deref().unwrap_or_default();
     let mut text = format!("{} {} {title}", "#".repeat(level), entity.reference_id);

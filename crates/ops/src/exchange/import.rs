@@ -1,4 +1,4 @@
-//! A file becomes part of the store: read, compared with what is there, and written only if nothing is wrong with it.
+//! Imports a file: read it, compare it with the store, and write it only if it has no mistakes.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -23,55 +23,57 @@ use crate::input::{Id, Text};
 use crate::operation::{Command, Effect, FileArguments, Operation, Route, Tool, command, post, tool};
 use crate::upload::Upload;
 
-/// Import requirements and all that belongs to them from JSON, CSV, Excel, Markdown or ReqIF.
+/// Import requirements and everything related from JSON, CSV, Excel, Markdown or ReqIF.
 ///
-/// A table of another tool (Jira, Linear, GitHub, Azure DevOps, a list in Excel) comes in as it is: its columns are recognised by
-/// their names, or mapped with `map`, and its values understood by name. Plain Markdown becomes epics, user stories and
-/// requirements by its headings and lists. What the other tool calls a row is kept and found again, so that importing the same
+/// A table of another tool (Jira, Linear, GitHub, Azure DevOps, Excel) is imported unchanged: its columns are recognised by
+/// their names, or mapped with `map`, and its values recognised by name. Plain Markdown becomes epics, user stories and
+/// requirements by its headings and lists. The ids of the other tool are stored and matched by the next import, so that
+/// importing the same
 /// file twice changes nothing.
 ///
-/// Everything is checked before anything is written, and with a mistake nothing is. Up to 10,000 rows are written at once;
-/// a larger file in slices, between which others can write. An import that stopped can be resumed or undone.
+/// Everything is checked before anything is written, and a file with a mistake changes nothing. Up to 10,000 rows are written
+/// in one
+/// transaction, a larger file in slices, between which others can write. A stopped import can be resumed or undone.
 ///
-/// A row whose `reference_id` exists changes that thing, where it differs; an empty field leaves what is there. A row
-/// without one makes something new, with the next number. All mistakes are told at once, each with its row and field.
+/// A row with an existing `reference_id` updates that entity where it differs; an empty field changes nothing. A row
+/// without one creates an entity with the next number. All mistakes are reported at once, each with its row and field.
 /// With `dry_run` nothing is changed, and the answer says what would be.
 ///
-/// Projects, types, statuses and prompts can only be changed by administrators, and so can what others have written.
+/// Only administrators can change projects, types, statuses and prompts, or what others have created.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportFile {
     /// The format.
     format: ImportFormat,
-    /// What is in the file; a workbook in base64.
+    /// The content of the file; a workbook in base64.
     content: String,
-    /// What columns of another tool's table mean, such as `Summary=title,Prio=priority`. Others are guessed by their names;
+    /// The meaning of columns in another tool's table, such as `Summary=title,Prio=priority`. Other columns are guessed by name;
     /// `Created=-` leaves one out. The fields are title, description, rationale, labels, priority, status, assignee, type,
     /// external_id, other_id, parent, epic and user_story.
     map: Option<Text<0, 10000>>,
-    /// What the tool or the list is called that external ids are from, such as `jira`. Guessed when absent.
+    /// The name of the tool that assigned the external ids, such as `jira`. Guessed by default.
     scheme: Option<Text<1, 40>>,
-    /// The project, a key or an id, for what is new, and for references without a key. The default project when absent.
+    /// The project, a key or an id, for new entities, and for references without a key. Default: the default project.
     project: Option<Text<1, 64>>,
-    /// Say what would happen, change nothing.
+    /// Report what would happen, without changing anything.
     #[serde(default)]
     dry_run: bool,
-    /// The id of an import that has stopped: go on with it. The file must be the same.
+    /// The id of a stopped import to continue. The file must be the same.
     resume: Option<Id>,
-    /// Whether the file was handed to its reader, which takes it once.
+    /// Whether the file was passed to its reader, which takes it once.
     #[serde(skip)]
     #[schemars(skip)]
     is_taken: bool,
     #[serde(skip)]
     #[schemars(skip)]
     rows: Option<Mutex<Rows>>,
-    /// An import with many rows, which is applied in slices.
+    /// An import with many rows, which is written in slices.
     #[serde(skip)]
     #[schemars(skip)]
     applying: Option<Mutex<Applying>>,
 }
 
-/// How many rows are imported in one transaction. A file with more is applied in slices.
+/// How many rows are imported in one transaction. A larger file is written in slices.
 const ROWS_AT_ONCE_MAX: usize = 10_000;
 
 impl Operation for ImportFile {
@@ -91,7 +93,7 @@ impl Operation for ImportFile {
     const IS_UNBOUNDED: bool = true;
 
     fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()> {
-        // It may be prepared once more, when the connection to the database was lost.
+        // It may be prepared again if the connection to the database was lost.
         if self.rows.is_none() {
             if std::mem::replace(&mut self.is_taken, true) {
                 let message = "the connection to the database was lost while the file was read; try again";
@@ -137,7 +139,7 @@ impl Operation for ImportFile {
         };
         let (project, resumed) = self.target(cx, &rows.hash)?;
         if !self.dry_run {
-            // Imports into one project wait for each other: each would find that what it has read was changed by the other.
+            // Imports into one project are serialized: otherwise each would find its data changed by the other.
             lock(cx, &rows, &project)?;
         }
         let id = resumed.as_ref().map_or_else(|| cx.new_id(), |import| import.id.clone());
@@ -161,7 +163,7 @@ impl Operation for ImportFile {
     }
 }
 
-/// Types of relationships stay as they are while rows rely on them.
+/// Types of relationships must not change while rows depend on them.
 fn lock(cx: &mut Cx<'_, '_>, rows: &Rows, project: &Project) -> Result<()> {
     cx.tx.lock(&lock_name(&project.id))?;
     if rows.has(RecordKind::RelationshipType) {
@@ -192,7 +194,7 @@ impl ImportFile {
         Some(rows.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Reads the file, of which there is one copy: as it was sent, or as an argument.
+    /// Reads the file: as it was sent, or from an argument.
     fn read(&mut self, cx: &mut Cx<'_, '_>, upload: Option<Upload>) -> Result<Rows> {
         let source = Source::new(self.format, self.map.as_ref().map(Text::as_str), self.scheme.as_ref())?;
         let named = self.project.as_ref().map(Text::as_str);
@@ -222,7 +224,7 @@ impl ImportFile {
         !self.dry_run && (n_rows > ROWS_AT_ONCE_MAX || self.resume.is_some())
     }
 
-    /// Plans an import that is applied in slices.
+    /// Plans an import that is written in slices.
     fn begin(&self, cx: &mut Cx<'_, '_>, rows: &mut Rows) -> Result<Applying> {
         let (project, resumed) = self.target(cx, &rows.hash)?;
         let is_resumed = resumed.is_some();
@@ -288,7 +290,7 @@ impl ImportFile {
         })
     }
 
-    /// Decides what becomes of every row, and changes nothing.
+    /// Plans every row, without changing anything.
     fn decide(
         &self,
         cx: &mut Cx<'_, '_>,
@@ -298,8 +300,8 @@ impl ImportFile {
     ) -> Result<(Work, ImportReport)> {
         let n_rows = rows.len();
         let mut plan = Plan::new(cx, rows, project.clone(), purpose.clone())?;
-        // Most of a file is rows that are looked at one by one, and the ones that change something are written one by one. The
-        // others are done with their neighbours.
+        // Most of the progress is reading and writing rows one by one. Other steps are counted with
+        // adjacent rows.
         let n_total = if self.dry_run { n_rows } else { 2 * n_rows };
         cx.steps.begin("checking rows", Some(n_total));
         let mut work = Work::decide(cx, &mut plan)?;

@@ -1,4 +1,4 @@
-//! Imports that were made: listed, and looked at.
+//! Lists and shows imports.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,19 +14,19 @@ use crate::project;
 
 impl Output for Import {}
 
-/// List imports, the newest first: your own, or for administrators everybody's.
+/// List imports, newest first: your own, or everyone's for administrators.
 ///
-/// One that is `unfinished` is running or has stopped. It can be resumed with the same file, or undone.
+/// An `unfinished` import is running or has stopped. It can be resumed with the same file, or undone.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListImports {
-    /// The key or id of the project that they went to; all when absent.
+    /// The key or id of the project; default: all.
     project: Option<Text<1, 64>>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -86,7 +86,7 @@ pub(super) fn find(cx: &mut Cx<'_, '_>, id: &Id) -> Result<Import> {
         .ok_or_else(|| Error::not_found("import", &id.0).about("import_id"))
 }
 
-/// An import without what is hidden from the caller.
+/// An import without what the caller cannot see.
 pub(super) fn shown(cx: &mut Cx<'_, '_>, mut import: Import) -> Result<Import> {
     if cx.role_in(&import.project_id)?.is_none() {
         import.project = None;

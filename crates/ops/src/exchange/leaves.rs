@@ -1,4 +1,4 @@
-//! Deletes entities that an import has made, all of a part together: each takes several round trips to PostgreSQL alone.
+//! Deletes the entities that an import created, all of a part at once, because each alone takes several round trips to PostgreSQL.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,8 @@ use crate::context::{Cx, overtaken};
 use crate::error::{Error, Result};
 use crate::versioned::record_deleted;
 
-/// Deletes the new entities of a part that nobody has changed and nothing depends on. Says of each revision of the part what
-/// became of it; none where that is not of a new entity.
+/// Deletes the new entities of a part that nobody has changed and nothing depends on. Returns the outcome of each revision of the
+/// part; `None` for revisions of other entities.
 pub(super) fn delete_new(
     cx: &mut Cx<'_, '_>,
     kind: &str,
@@ -60,7 +60,7 @@ pub(super) fn delete_new(
     Ok(undone)
 }
 
-/// Refuses to delete what others have added something to. What the import has added is gone by now.
+/// Rejects deleting entities to which others have added something. The import's own additions are deleted already.
 fn check_leaf(cx: &mut Cx<'_, '_>, dependents: &Dependents) -> Result<()> {
     if let Some(id) = &dependents.entity {
         return Err(Error::conflict(format!("{} depends on it", name(cx, "", id)?)));

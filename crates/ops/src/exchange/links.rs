@@ -20,22 +20,22 @@ use crate::context::{Cx, overtaken};
 use crate::error::Result;
 use crate::steering::change_link;
 
-/// What will be written, as rows whose things are on the shelf.
+/// The planned writes, as rows whose entities are on the shelf.
 #[derive(Default)]
 pub(super) struct Links {
-    /// Stored relationships that hold for another version of their target from now on.
+    /// Stored relationships that are confirmed for another version of their target.
     confirmed: Vec<u32>,
     /// New ones.
     relationships: Vec<u32>,
     /// Links of documents.
     documents: Vec<u32>,
-    /// Where in the list of new relationships those of each project stand.
+    /// The ranges of each project in the list of new relationships.
     places: BTreeMap<String, Vec<u32>>,
-    /// How many relationships each project had where circles were looked for: all, and those that are not deleted.
+    /// How many relationships each project had when cycles were searched: in total, and existing ones.
     counts: BTreeMap<String, (i64, i64)>,
 }
 
-/// Decides what the rows do.
+/// Plans the rows.
 pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<Links> {
     let mut links = Links::default();
     links.relate(cx, plan)?;
@@ -43,12 +43,12 @@ pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<Links> {
     Ok(links)
 }
 
-/// What is known of the relationships of a file while they are looked at.
+/// The relationships of a file while they are planned.
 struct Relating {
     seen: Names,
     ids: Names,
     directed: Directed,
-    /// The projects of those that must not form a circle, in order, so that two imports do not wait for each other.
+    /// The projects of acyclic relationships, sorted, so that two imports do not deadlock.
     projects: BTreeSet<String>,
 }
 
@@ -198,17 +198,17 @@ impl Links {
         })
     }
 
-    /// How many things are written.
+    /// The number of writes.
     pub fn len(&self) -> usize {
         self.confirmed.len() + self.relationships.len() + self.documents.len()
     }
 
-    /// Writes some of what was decided: confirmations first, then relationships, then links of documents.
+    /// Writes some of the plan: confirmations first, then relationships, then links of documents.
     pub fn write(&self, cx: &mut Cx<'_, '_>, written: &mut Written, range: Range<usize>) -> Result<()> {
         let mut range = range;
         for row in taken(&self.confirmed, &mut range) {
             let Related { relationship: before, confirmed, .. } = written.items.get(*row as usize)?;
-            // Writing its target may just have settled it, where that says again what the link was confirmed against.
+            // Writing its target may have confirmed it, if the text returned to the confirmed one.
             let now = relationship::find(cx.tx, &before.id)?;
             if before.suspect && now.is_some_and(|now| !now.suspect && now.version == before.version + 1) {
                 cx.steps.advance();
@@ -223,7 +223,7 @@ impl Links {
         for row in taken(&self.relationships, &mut range) {
             let Related { relationship: mut new, source_row, target_row, .. } =
                 written.items.get(*row as usize)?;
-            // What is new has its number only now.
+            // New entities have their numbers only now.
             new.source = written.reference_of(source_row, new.source)?;
             new.target = written.reference_of(target_row, new.target)?;
             crate::relationship::add(cx, new)?;
@@ -240,8 +240,8 @@ impl Links {
         Ok(())
     }
 
-    /// Refuses to go on if others have added or restored relationships since circles were looked for: together with those
-    /// that are still to be written, they could close one.
+    /// Stops if others have added or restored relationships since cycles were searched: together with those
+    /// still to be written, they could close one.
     pub fn check_unchanged(&self, cx: &mut Cx<'_, '_>, range: &Range<usize>) -> Result<()> {
         let n_before = range.start.saturating_sub(self.confirmed.len()).min(self.relationships.len());
         let n_after = range.end.saturating_sub(self.confirmed.len()).min(self.relationships.len());
@@ -267,14 +267,14 @@ impl Related {
     }
 }
 
-/// The items that a range begins with. What is left of the range is about what comes after all items.
+/// The items at the start of a range. The rest of the range is beyond all items.
 fn taken<'a, T>(items: &'a [T], range: &mut Range<usize>) -> &'a [T] {
     let (start, end) = (range.start.min(items.len()), range.end.min(items.len()));
     *range = range.start.saturating_sub(items.len())..range.end.saturating_sub(items.len());
     &items[start..end]
 }
 
-/// The type that a row names. That there is none is a problem.
+/// The type in a row. An unknown one is a problem.
 fn relationship_type(plan: &mut Plan<'_>, row: &Row) -> Option<RelationshipType> {
     let wanted = row.text("type").unwrap_or_default();
     let found = plan.relationship_types.iter().find(|known| same_name(&known.name, wanted)).cloned();
@@ -285,7 +285,7 @@ fn relationship_type(plan: &mut Plan<'_>, row: &Row) -> Option<RelationshipType>
     found
 }
 
-/// The version of the target that a relationship holds for. The target may have had more of them where the file comes from.
+/// The version of the target that a relationship is confirmed for. The source of the file may have had more versions.
 fn target_version(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: &Row, target: &Planned) -> Result<i64> {
     let (told, latest) = (row.number("target_version"), target.version_after());
     if let Some(told) = told.filter(|told| *told > latest) {
@@ -296,7 +296,7 @@ fn target_version(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: &Row, target: &
     Ok(told.unwrap_or(latest).min(latest))
 }
 
-/// The id of a new relationship: the one that its row says, if that is free.
+/// The id of a new relationship: the one in its row, if that is free.
 fn free_id(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,
@@ -307,7 +307,7 @@ fn free_id(
     let new_id = plan.new_id(row.index);
     let Some(id) = given_id else { return Ok(new_id) };
     if let Some(other) = relationship::find(cx.tx, &id)? {
-        // What is hidden from the caller can have it, too, but they are not told.
+        // A hidden relationship may have it, which the caller must not learn.
         if cx.role_in(&other.project_id)?.is_some() {
             plan.note(row, "id", TAKEN, format!("{} has it", name(&other)));
         }
@@ -320,7 +320,7 @@ fn free_id(
     Ok(id)
 }
 
-/// Notes what a row says otherwise about a relationship that is there.
+/// Notes where a row differs from the stored relationship.
 fn keep(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,
@@ -330,7 +330,7 @@ fn keep(
 ) -> Result<()> {
     let name = name(stored);
     if let Some(id) = given_id.filter(|id| *id != stored.id) {
-        // A deleted one may be this very relationship before it was made anew.
+        // A deleted one may be this very relationship before it was created again.
         match relationship::find(cx.tx, id)?.filter(|other| other.deleted_at.is_none()) {
             Some(other) if cx.role_in(&other.project_id)?.is_some() => {
                 plan.wrong(row, "id", is_of_another(&self::name(&other), &name))

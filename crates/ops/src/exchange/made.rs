@@ -1,5 +1,5 @@
-//! Who made something that an import adds, and when. What others made, and when, can only be imported by administrators: what
-//! anybody else imports is theirs and made now, unless the row names them.
+//! The creator and the creation time of imported entities. Only administrators can import those of others: what
+//! anybody else imports is created by them, now, unless the row names them.
 
 use store::model::Time;
 
@@ -8,13 +8,13 @@ use super::rows::Row;
 use crate::context::Cx;
 use crate::error::Result;
 
-/// What is noted of a row that names somebody else.
+/// The note for a row that names another creator.
 const OF_ANOTHER: &str = "only administrators import what others made, so it is yours and made now";
-/// What is noted of a row that names nobody, but a time.
+/// The note for a row with only a time.
 const TIME_OF_NOBODY: &str =
     "only administrators import times of what does not name you as its maker, so it is made now";
 
-/// Who made something, and when.
+/// The creator and the time.
 pub(super) struct Made {
     pub by_id: String,
     pub by: String,
@@ -23,7 +23,7 @@ pub(super) struct Made {
 }
 
 impl Plan<'_> {
-    /// Who made what a row adds, whom `field` names, and when.
+    /// The creator of a new entity, whom `field` names, and the time.
     pub fn made(&mut self, cx: &mut Cx<'_, '_>, row: &Row, field: &'static str) -> Result<Made> {
         let named = self.user(cx, row, field)?;
         let created_at = self.time(row, "created_at");

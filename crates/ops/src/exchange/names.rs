@@ -1,32 +1,32 @@
-//! Names and the rows that they lead to, in little memory: of a name its hash is kept. Two of a million names have the same
-//! one by chance less often than once in 10^16 imports.
+//! Maps names to rows in little memory: only hashes of names are stored. Two of a million names have the same
+//! hash less often than once in 10^16 imports.
 
 /// Names and rows.
 #[derive(Default)]
 pub(super) struct Names {
-    /// The first 96 bits of the hash of a name, and its row after one. An empty slot is zero.
+    /// The first 96 bits of the hash of a name, and the number of its row plus one. An empty slot is zero.
     slots: Vec<Slot>,
     n_names: usize,
 }
 
 type Slot = [u32; 4];
 
-/// Of so many slots one stays empty at least, so that a name is near the slot that its hash leads to.
+/// At least one of this many slots stays empty, so that a name is near the slot of its hash.
 const EMPTY_OF: usize = 8;
 
 impl Names {
-    /// Room for so many names. More of them take more memory for a moment.
+    /// Capacity for a number of names. More of them temporarily take more memory.
     pub fn with_room(n_names: usize) -> Names {
         Names { slots: vec![[0; 4]; n_names + n_names / (EMPTY_OF - 1) + EMPTY_OF], n_names: 0 }
     }
 
-    /// The row that a name leads to.
+    /// The row of a name.
     pub fn get(&self, name: &str) -> Option<usize> {
         let row = self.slots.get(self.place(hashed(name)))?[3];
         (row as usize).checked_sub(1)
     }
 
-    /// Makes a name lead to a row, and returns the one that it led to before.
+    /// Assigns a row to a name, and returns the previous one.
     pub fn insert(&mut self, name: &str, row: usize) -> Option<usize> {
         if self.n_names + self.slots.len() / EMPTY_OF >= self.slots.len() {
             let mut larger = Names::with_room(self.n_names + self.n_names / 4);
@@ -44,7 +44,7 @@ impl Names {
         before
     }
 
-    /// The place of a hash, or the empty one where it belongs.
+    /// The slot of a hash, or the empty slot for it.
     fn place(&self, hash: [u32; 3]) -> usize {
         let n_slots = self.slots.len();
         let wanted = u64::from(hash[0]) << 32 | u64::from(hash[1]);
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn names_lead_to_their_rows() {
         assert_eq!(Names::default().get("REQ-1"), None);
-        // There are more than were foreseen.
+        // There are more names than expected.
         let mut names = Names::with_room(100);
         for row in 0..1_000 {
             assert_eq!(names.insert(&format!("REQ-{row}"), row), None);

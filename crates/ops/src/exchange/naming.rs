@@ -1,4 +1,4 @@
-//! What rows name: other rows of the file, what is stored, and users.
+//! Resolves the names in rows: other rows of the file, stored entities, and users.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -30,12 +30,12 @@ const NAMING_FIELDS: [&str; 9] = [
     "steering_document",
     "entity",
 ];
-/// How many of the entities that rows named lately, and how many users, are kept in mind.
+/// How many recently used entities and users are cached.
 const RECENT_MAX: usize = 64;
 const USERS_MAX: usize = 10_000;
 
 impl Plan<'_> {
-    /// Fetches what is stored of all that some rows name.
+    /// Fetches all stored entities that some rows name.
     pub(super) fn fetch(&mut self, cx: &mut Cx<'_, '_>, rows: &[Row]) -> Result<()> {
         let mut wanted = HashSet::new();
         let mut aliases = HashSet::new();
@@ -43,7 +43,7 @@ impl Plan<'_> {
             for field in NAMING_FIELDS {
                 let Some(text) = row.text(field) else { continue };
                 let is_own = matches!(field, "reference_id" | "id");
-                // What is in the file was fetched with its own row.
+                // Entities of the file were fetched with their own rows.
                 if is_own || self.names.get(&self.key(text)).is_none() {
                     wanted.extend(self.reference(text));
                     aliases.extend(self.alias(text));
@@ -59,7 +59,7 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// What is stored under a reference, as far as the caller sees it.
+    /// The entity under a reference, if the caller can see it.
     pub fn stored(&self, cx: &mut Cx<'_, '_>, reference: &Reference) -> Result<Option<Entity>> {
         match self.fetched.get(reference) {
             Some(Some(entity)) => Ok(cx.sees(&entity.project_id)?.then(|| entity.clone())),
@@ -68,7 +68,7 @@ impl Plan<'_> {
         }
     }
 
-    /// What a field names, in the file or in the store. None when it is noted why not.
+    /// The entity that a field names, in the file or in the store. None if a problem was reported.
     pub fn named(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -116,7 +116,7 @@ impl Plan<'_> {
         Ok(Some(found))
     }
 
-    /// The entity that a row makes or changes.
+    /// The entity that a row creates or changes.
     fn planned(&mut self, row: usize) -> Result<Rc<Planned>> {
         if let Some(planned) = self.recent.get(&row) {
             return Ok(planned.clone());
@@ -129,8 +129,8 @@ impl Plan<'_> {
         Ok(planned)
     }
 
-    /// Registers the entity that a row creates or changes, under the row's id and reference id. It is a problem if another row has
-    /// the same one.
+    /// Registers the entity that a row creates or changes, under the row's id and reference id. Another row with the same one is a
+    /// problem.
     pub fn add(&mut self, row: &Row, planned: &Planned) -> Result<()> {
         for name in self.names_of(row) {
             if let Some(other) = self.names.insert(&name, row.index)
@@ -145,7 +145,7 @@ impl Plan<'_> {
             }
         }
         let entity = &planned.entity;
-        // The id of something new is said by its row, or follows from it.
+        // The id of a new entity is in its row, or derived from it.
         if planned.before.is_some() {
             self.names.insert(&entity.id, row.index);
         }
@@ -159,7 +159,7 @@ impl Plan<'_> {
         self.items.put(row.index, planned)
     }
 
-    /// Remembers that a row names something that will not be there, so that others are not blamed for naming it.
+    /// Records that a row's entity will not exist, so that rows naming it are not reported as well.
     pub fn forget(&mut self, row: &Row) {
         for name in self.names_of(row) {
             if self.names.get(&name).is_none() {
@@ -168,7 +168,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Whether a row names a comment that will not be there, which has been told already.
+    /// Whether a row names a comment that will not exist, which was reported already.
     pub fn is_without_comment(&mut self, row: &Row, id: &str) -> bool {
         match self.names.get(&comment_name(id)).map(|other| self.outcomes[other]) {
             Some(outcome) if outcome.is_without() => {
@@ -199,7 +199,7 @@ impl Plan<'_> {
         names
     }
 
-    /// A reference that means the same for everyone, if it is one; a name within the file otherwise.
+    /// A global reference, if it is one; otherwise a name within the file.
     pub(super) fn key(&self, text: &str) -> String {
         match self.reference(text) {
             Some(reference) => reference.to_string(),
@@ -210,7 +210,7 @@ impl Plan<'_> {
         }
     }
 
-    /// What a text names in the store: references without a key are of the import's project.
+    /// The reference behind a text: without a key it is in the import's project.
     pub fn reference(&self, text: &str) -> Option<Reference> {
         match Reference::parse(text)? {
             Reference::Numbered { project: None, kind, number } if kind != Kind::Prompt => {
@@ -221,7 +221,7 @@ impl Plan<'_> {
         }
     }
 
-    /// The id that a row says, in its canonical form.
+    /// The id of a row, in its canonical form.
     pub fn id(&mut self, row: &Row) -> Option<String> {
         let text = row.text("id")?;
         match Reference::parse(text) {
@@ -233,12 +233,12 @@ impl Plan<'_> {
         }
     }
 
-    /// The project that new things at the root belong to.
+    /// The project of new entities without a parent.
     pub fn project(&self) -> Project {
         self.projects[&self.project_key].clone()
     }
 
-    /// Whether another row is about the entity with this id.
+    /// Whether another row has the entity with this id.
     pub fn is_in_file(&mut self, id: &str) -> Result<bool> {
         match self.names.get(id).filter(|row| self.items.has(*row)) {
             Some(row) => Ok(self.planned(row)?.entity.id == id),
@@ -246,7 +246,7 @@ impl Plan<'_> {
         }
     }
 
-    /// What an entity of the file or of the store is called, as well as that is known yet.
+    /// The name of an entity of the file or of the store, as far as it is known.
     pub fn name(&mut self, cx: &mut Cx<'_, '_>, id: &str) -> Result<String> {
         let row = self.names.get(id).or_else(|| self.row_of_new_id(id)).filter(|row| self.items.has(*row));
         let Some(row) = row else {
@@ -261,7 +261,7 @@ impl Plan<'_> {
         Ok(row.text("reference_id").map_or_else(|| row.place(), str::to_owned))
     }
 
-    /// The user whom a field names. Who is not known is a problem.
+    /// The user whom a field names. An unknown user is a problem.
     pub fn user(&mut self, cx: &mut Cx<'_, '_>, row: &Row, field: &str) -> Result<Option<(String, String)>> {
         let Some(name) = row.text(field) else { return Ok(None) };
         let found = self.known_user(cx, name)?;
@@ -271,7 +271,7 @@ impl Plan<'_> {
         Ok(found)
     }
 
-    /// The id and the name of a user who is called by either.
+    /// The id and the name of a user, by either.
     pub(super) fn known_user(&mut self, cx: &mut Cx<'_, '_>, name: &str) -> Result<Option<(String, String)>> {
         let folded = words::name::fold(name);
         if let Some(found) = self.users.get(&folded) {
@@ -286,7 +286,7 @@ impl Plan<'_> {
     }
 }
 
-/// The key under which a comment is registered. The prefix keeps it apart from an entity with the same id.
+/// The key under which a comment is registered. The prefix separates it from an entity with the same id.
 pub(super) fn comment_name(id: &str) -> String {
     format!("comment {id}")
 }

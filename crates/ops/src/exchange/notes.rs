@@ -1,5 +1,5 @@
-//! What an import tells of its rows though nothing is wrong: what it leaves as it is. Each kind of note is told once, with
-//! the first row that it is about.
+//! Notes of an import about valid rows: what it does not change. Each kind of note is reported once, with
+//! the first row that it applies to.
 
 use store::model::Time;
 
@@ -9,27 +9,27 @@ use super::rows::Row;
 use crate::context::Cx;
 use crate::error::Result;
 
-/// Something that is so though rows say otherwise: told once a field, for a file may say it in every row.
+/// A difference that is ignored: reported once per field, because a file may have it in every row.
 pub(super) struct Note {
     /// The first of the rows.
     row: String,
     field: &'static str,
     what: &'static str,
-    /// What it is in that row.
+    /// The value in that row.
     example: String,
     n_more: usize,
 }
 
-/// What is noted of a field that an import leaves as it is.
+/// The note for a field that an import does not change.
 pub(super) const NOT_CHANGED: &str = "is not changed by an import";
 
-/// What is noted of an id that something else has.
+/// The note for an id that another entity has.
 pub(super) const TAKEN: &str = "is taken, so another one is given";
 
-/// What is stored and stays, whatever a row says.
+/// The stored values that stay, whatever a row says.
 pub(super) struct Kept<'a> {
     pub name: &'a str,
-    /// The field that says who made it.
+    /// The field with the creator.
     pub maker: &'static str,
     pub maker_id: Option<&'a str>,
     pub created_at: Time,
@@ -39,7 +39,7 @@ pub(super) struct Kept<'a> {
 const TOLD_MAX_CHARS: usize = 60;
 
 impl Plan<'_> {
-    /// Notes that something is so though a row says otherwise.
+    /// Notes that a value differs from a row and stays.
     pub fn note(&mut self, row: &Row, field: &'static str, what: &'static str, example: impl Into<String>) {
         match self.notes.iter_mut().find(|note| note.field == field && note.what == what) {
             Some(note) => note.n_more += 1,
@@ -49,7 +49,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Notes that a field of what is stored stays as it is.
+    /// Notes that a stored field stays unchanged.
     pub fn note_unchanged(&mut self, row: &Row, field: &'static str, name: &str, stored: &str, told: &str) {
         let told = words::cut(told, TOLD_MAX_CHARS);
         self.note(row, field, NOT_CHANGED, format!("{name} has {stored}, and the file says {told}"));
@@ -71,7 +71,7 @@ impl Plan<'_> {
         })
     }
 
-    /// Notes where a row says another maker or time of making than what it is about has.
+    /// Notes if a row has another creator or creation time than the stored entity.
     pub fn note_kept(&mut self, cx: &mut Cx<'_, '_>, row: &Row, kept: &Kept<'_>) -> Result<()> {
         if let Some(told) = row.text(kept.maker)
             && let found = self.known_user(cx, told)?
@@ -87,13 +87,13 @@ impl Plan<'_> {
             let (stored, told) = (kept.created_at.to_string(), told.to_string());
             self.note_unchanged(row, "created_at", kept.name, &stored, &told);
         }
-        // When it was changed follows from changing it.
+        // The time of the change is that of the import.
         self.time(row, "updated_at");
         Ok(())
     }
 
-    /// Refuses a row that changes something and was written by somebody who had not seen the stored version: it would undo
-    /// what others did.
+    /// Rejects a row with changes that was written for an older version: it would undo
+    /// the changes of others.
     pub fn check_version(&mut self, row: &Row, name: &str, stored: i64) {
         match self.version(row) {
             Some(version) if version < stored => {
@@ -110,7 +110,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Notes where a row that changes nothing says another version.
+    /// Notes if a row without changes has another version.
     pub fn note_version(&mut self, row: &Row, name: &str, stored: i64) {
         if let Some(version) = self.version(row).filter(|version| *version != stored) {
             self.note_unchanged(row, "version", name, &stored.to_string(), &version.to_string());
@@ -118,12 +118,12 @@ impl Plan<'_> {
     }
 }
 
-/// What is said of a row that names one thing by its reference and another by its id.
+/// The problem of a row whose reference and id name different entities.
 pub(super) fn is_of_another(other: &str, name: &str) -> String {
     format!("this is the id of {other}, and the row is about {name}")
 }
 
-/// What can be done about something that is deleted.
+/// The advice for a deleted entity.
 pub(super) fn what_to_do(purged_at: Option<Time>) -> &'static str {
     match purged_at {
         None => "; restore it first",

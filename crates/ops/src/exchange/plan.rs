@@ -1,4 +1,4 @@
-//! What an import is going to do, before anything is written: which rows mean what, and what is wrong with them.
+//! The plan of an import: what each row does, and all mistakes, before anything is written.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
@@ -25,65 +25,65 @@ use crate::context::Cx;
 use crate::error::{Error, Result};
 use crate::operation::Effect;
 
-/// The rows of a file and what becomes of them. Whatever there is one of for each row is small; the rest is on shelves.
+/// The rows of a file and their outcomes. Data per row is small; the rest is on shelves.
 pub(super) struct Plan<'r> {
     pub(super) rows: &'r mut Rows,
-    /// What becomes of each row.
+    /// The outcome of each row.
     pub outcomes: Vec<Outcome>,
-    /// What the things of rows are called here that are not on the shelf.
+    /// The names of entities that are not on the shelf.
     pub references: BTreeMap<usize, String>,
     pub problems: Vec<RowProblem>,
     pub n_problems_more: usize,
     pub(super) notes: Vec<Note>,
-    /// What rows make, change or are about.
+    /// The entities that rows create, change or are about.
     pub(super) items: Items,
     /// The rows whose entities are written, parents before children.
     pub(super) changed: Vec<u32>,
-    /// The numbers that the file brings along.
+    /// The numbers in the file.
     pub(super) brought: Brought,
     pub projects: HashMap<String, Project>,
     pub requirement_types: Vec<RequirementType>,
     pub relationship_types: Vec<RelationshipType>,
     pub models: HashMap<Kind, StatusModel>,
-    /// Why the caller may not do what administrators may.
+    /// Why the caller lacks the rights of administrators.
     no_administrator: Option<String>,
     pub caller: (String, String),
-    /// What references without a key belong to.
+    /// The project of references without a key.
     pub(super) project_key: String,
-    /// Whether rows are missing here because they could not be read at all.
+    /// Whether rows are missing because they could not be read at all.
     pub(super) is_incomplete: bool,
-    /// What rows may be called that were not understood.
+    /// Invalid values that may be names of rows.
     pub(super) lost: HashSet<String>,
-    /// The rows of entities and comments that were looked at, by their names.
+    /// The planned rows of entities and comments, by name.
     pub(super) names: Names,
     pub(super) users: HashMap<String, Option<(String, String)>>,
-    /// What is stored, as far as the rows at hand name it.
+    /// The stored entities that the current rows name.
     pub(super) fetched: Fetched,
-    /// What is stored under the names that other tools have for the rows at hand.
+    /// The entities stored under the external ids of the current rows.
     pub(super) aliases: HashMap<Alias, Aliased>,
-    /// Entities that rows named lately.
+    /// Recently named entities.
     pub(super) recent: HashMap<usize, Rc<Planned>>,
-    /// The ids of what the import has written before it stopped, in order.
+    /// The ids of what the import has written before it stopped, sorted.
     done: Vec<u128>,
     /// The import that this is the plan of.
     pub import: Purpose,
 }
 
-/// The numbers that a file brings along, of each kind in each project.
+/// The numbers in the file, by kind and project.
 pub(super) type Brought = BTreeMap<(String, Kind), Vec<i64>>;
 
-/// What a plan is made for.
+/// The purpose of a plan.
 #[derive(Clone)]
 pub(super) struct Purpose {
     /// The id of the import.
     pub id: String,
     /// Whether some of its rows were done before.
     pub is_resumed: bool,
-    /// Whether the transaction that plans also writes, so that it takes locks.
+    /// Whether the planning transaction also writes, so that it takes locks.
     pub writes: bool,
 }
 
-/// What becomes of a row.
+/// The outcome of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -100,20 +100,20 @@ impl Outcome {
         matches!(self, Outcome::Created | Outcome::Updated)
     }
 
-    /// Whether others that name the thing of such a row do without it.
+    /// Whether references to such a row are ignored.
     pub fn is_without(self) -> bool {
         matches!(self, Outcome::Wrong | Outcome::LeftOut)
     }
 }
 
-/// The part of an import's id in which the ids of what its rows make differ from it.
+/// The part of an import's id in which the ids of its entities differ.
 const ROW_BITS: u128 = (1 << 48) - 1;
 /// Rows are checked in batches of this size, so that one query fetches the entities that all rows of a batch refer to.
 const BATCH_ROWS: usize = 200;
-/// A version that nothing reaches by being changed.
+/// A version that cannot be reached by changes.
 const VERSION_MAX: i64 = 1_000_000_000;
-/// The largest number that anyone may bring along: what is made afterwards gets higher ones, and nobody likes to type them.
-/// Administrators may go up to the largest that there is.
+/// The largest number that users may import: new entities get higher ones, which nobody wants to type.
+/// Administrators may use numbers up to the maximum.
 const NUMBER_ANYONE_MAX: i64 = 999_999_999;
 
 impl<'r> Plan<'r> {
@@ -168,15 +168,15 @@ impl<'r> Plan<'r> {
         Ok(plan)
     }
 
-    /// The id of something new that a row makes and gives no id. It follows from the import and the row, so that a resumed
-    /// import finds what the row has made.
+    /// The id of a new entity without one in its row. It is derived from the import and the row, so that a resumed
+    /// import finds what the row has created.
     pub fn new_id(&self, row: usize) -> String {
         let import = number_of(&self.import.id);
         let low = (import + row as u128 + 1) & ROW_BITS;
         Uuid::from_u128(import & !ROW_BITS | low).to_string()
     }
 
-    /// The row that makes something new with this id, if one does.
+    /// The row that creates an entity with this id, if any.
     pub(super) fn row_of_new_id(&self, id: &str) -> Option<usize> {
         let (import, id) = (number_of(&self.import.id), number_of(id));
         let row = id.wrapping_sub(import).wrapping_sub(1) & ROW_BITS;
@@ -188,7 +188,7 @@ impl<'r> Plan<'r> {
         self.done.binary_search(&number_of(id)).is_ok()
     }
 
-    /// Looks at the rows of a kind that tell of something that is not deleted, in the order of the file.
+    /// Calls `plan` with the rows of a kind that are not deleted, in the order of the file.
     pub fn each_row<'a, 't>(
         &mut self,
         cx: &mut Cx<'a, 't>,
@@ -199,7 +199,7 @@ impl<'r> Plan<'r> {
         self.each_of(cx, &indexes, look)
     }
 
-    /// Looks at some rows, in this order. What tells of something deleted is left out.
+    /// Calls `plan` with some rows, in this order. Deleted entities are left out.
     pub fn each_of<'a, 't>(
         &mut self,
         cx: &mut Cx<'a, 't>,
@@ -217,7 +217,7 @@ impl<'r> Plan<'r> {
         Ok(())
     }
 
-    /// Whether a row tells of something that is deleted.
+    /// Whether a row is a deleted entity.
     pub fn is_left_out(&self, row: &Row) -> bool {
         let shape = self.rows.kind(row.index).shape();
         shape.field("deleted_at").is_some() && row.text("deleted_at").is_some()
@@ -229,10 +229,10 @@ impl<'r> Plan<'r> {
         self.forget(row);
     }
 
-    /// Notes that something is wrong with a row.
+    /// Reports a problem of a row.
     pub fn wrong(&mut self, row: &Row, field: &str, message: impl Into<String>) {
         self.outcomes[row.index] = Outcome::Wrong;
-        // That it is not there, or was not understood, has been told.
+        // The missing or invalid entity was reported already.
         if !row.is_sound && row.field(field).is_none() {
             return;
         }
@@ -247,12 +247,12 @@ impl<'r> Plan<'r> {
         });
     }
 
-    /// Whether the next problem is listed, and not only counted.
+    /// Whether the next problem is listed, or only counted.
     pub fn lists_more(&self) -> bool {
         self.problems.len() < PROBLEMS_MAX
     }
 
-    /// Notes what an error says about a row.
+    /// Reports an error as a problem of a row.
     pub fn wrong_by(&mut self, row: &Row, field: &str, error: Error) {
         match error.fields.into_iter().next() {
             Some(told) => self.wrong(row, field, told.message),
@@ -260,7 +260,7 @@ impl<'r> Plan<'r> {
         }
     }
 
-    /// The value that a check accepts; a problem, and nothing, where it does not.
+    /// The value that a check accepts, or none and a problem.
     pub fn checked<T>(&mut self, row: &Row, field: &str, checked: Result<T, String>) -> Option<T> {
         match checked {
             Ok(value) => Some(value),
@@ -271,7 +271,7 @@ impl<'r> Plan<'r> {
         }
     }
 
-    /// Notes what a row does. What is wrong stays wrong.
+    /// Records the outcome of a row. A wrong row stays wrong.
     pub fn decide(&mut self, row: &Row, outcome: Outcome) {
         if !self.is_wrong(row) {
             self.outcomes[row.index] = outcome;
@@ -282,12 +282,12 @@ impl<'r> Plan<'r> {
         self.outcomes[row.index] == Outcome::Wrong
     }
 
-    /// Whether the caller may do what administrators may.
+    /// Whether the caller has the rights of administrators.
     pub fn is_by_administrator(&self) -> bool {
         self.no_administrator.is_none()
     }
 
-    /// Notes a problem unless the caller is an administrator.
+    /// Reports a problem unless the caller is an administrator.
     pub fn needs_administrator(&mut self, row: &Row, field: &str) -> bool {
         match self.no_administrator.clone() {
             None => true,
@@ -298,7 +298,7 @@ impl<'r> Plan<'r> {
         }
     }
 
-    /// A time that a row says.
+    /// A time in a row.
     pub fn time(&mut self, row: &Row, field: &str) -> Option<Time> {
         let text = row.text(field)?;
         let time = Time::parse(text);
@@ -308,7 +308,7 @@ impl<'r> Plan<'r> {
         time
     }
 
-    /// The version that a row says.
+    /// The version in a row.
     pub fn version(&mut self, row: &Row) -> Option<i64> {
         let version = row.number("version")?;
         if !(1..=VERSION_MAX).contains(&version) {
@@ -318,7 +318,7 @@ impl<'r> Plan<'r> {
         Some(version)
     }
 
-    /// Whether something new may bring its number along.
+    /// Whether a new entity may have its number from the file.
     pub fn may_bring(&mut self, row: &Row, number: i64) -> bool {
         let message = match &self.no_administrator {
             _ if number > NUMBER_MAX => format!("expected a number up to {NUMBER_MAX}, found {number}"),

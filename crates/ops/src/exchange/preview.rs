@@ -1,4 +1,4 @@
-//! What a file to import looks like, before anything is decided: its columns, what they are taken for, and some rows.
+//! Previews a file to import: its columns, their guessed meaning, and some rows.
 
 use std::io::Read;
 
@@ -12,38 +12,38 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::input::Text;
 use crate::operation::{Command, Effect, FileArguments, Operation, Output, Route, command, post};
 
-/// Show what the columns of a table are taken for before it is imported, with some of its rows.
+/// Preview a table before it is imported: the guessed meaning of its columns, and some of its rows.
 ///
-/// Formats without columns answer none of them.
+/// Formats without columns have none of them in the answer.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PreviewImport {
     /// The format.
     format: ImportFormat,
-    /// What is in the file; a workbook in base64.
+    /// The content of the file; a workbook in base64.
     content: String,
-    /// What columns mean, as in an import.
+    /// The meaning of columns, as in an import.
     map: Option<Text<0, 10000>>,
     #[serde(skip)]
     #[schemars(skip)]
     preview: Option<TablePreview>,
 }
 
-/// What a file looks like.
+/// The preview of a file.
 #[derive(Serialize, JsonSchema)]
 pub struct ImportPreview {
     /// Whether it is the table of another tool, whose columns can be mapped.
     is_table: bool,
-    /// What the tool is called that it seems to be from.
+    /// The tool that it probably comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     scheme: Option<String>,
     /// How many rows the table has.
     rows: usize,
     /// The columns.
     columns: Vec<ImportColumn>,
-    /// What a column can be.
+    /// The possible meanings of a column.
     fields: Vec<&'static str>,
-    /// Why the table cannot be read, if it cannot.
+    /// Why the table cannot be read, if so.
     problems: Vec<String>,
 }
 
@@ -53,10 +53,10 @@ pub struct ImportPreview {
 pub struct ImportColumn {
     /// Its name.
     name: String,
-    /// What it is taken for; none if it is left out.
+    /// Its guessed meaning; none if it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<&'static str>,
-    /// What is in it in the first rows.
+    /// Its values in the first rows.
     samples: Vec<String>,
 }
 

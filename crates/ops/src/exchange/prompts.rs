@@ -15,13 +15,13 @@ use crate::error::Result;
 use crate::input::{Description, Text, Title};
 use crate::prompt::{change, check_secrets, record};
 
-/// What will be written, each with its row and what is stored now.
+/// The planned writes, each with its row and the stored prompt.
 #[derive(Default)]
 pub(super) struct Prompts {
     prompts: Vec<(usize, Option<Prompt>, Prompt)>,
 }
 
-/// Decides what the rows do.
+/// Plans the rows.
 pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<Prompts> {
     let mut prompts = Prompts::default();
     plan.each_row(cx, RecordKind::Prompt, |cx, plan, row| prompts.row(cx, plan, row))?;
@@ -116,7 +116,7 @@ impl Prompts {
             |(_, _, other): &&(usize, Option<Prompt>, Prompt)| fold(&other.name) == fold(&after.name);
         let of_store = prompt::find_by_name(cx.tx, &after.name)?;
         let of_store = of_store.filter(|other| before.is_none_or(|before| before.id != other.id));
-        // One that gets another name by this file is not in the way.
+        // A prompt that this file renames does not conflict.
         let is_renamed = |other: &Prompt| {
             self.prompts
                 .iter()
@@ -138,7 +138,7 @@ impl Prompts {
         self.prompts.is_empty()
     }
 
-    /// Writes what was decided: what ceases to be active first, for at most one is.
+    /// Writes the plan: deactivations first, because at most one prompt is active.
     pub fn write(&self, cx: &mut Cx<'_, '_>, references: &mut BTreeMap<usize, String>) -> Result<()> {
         if self.prompts.iter().any(|(_, _, after)| after.active)
             && let Some(active) = prompt::active(cx.tx)?
@@ -177,7 +177,7 @@ impl Prompts {
     }
 }
 
-/// Tells of what is deleted, and notes what a row says otherwise about a prompt that is there.
+/// Reports deleted prompts, and notes differences from stored ones.
 fn keep(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,

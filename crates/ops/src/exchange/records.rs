@@ -1,5 +1,5 @@
-//! The records of an export, read a page at a time: kind after kind, because an import needs them in that order, and within a
-//! kind project after project.
+//! The records of an export, read by page: kind by kind, because an import needs them in that order, and within a
+//! kind project by project.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -18,17 +18,17 @@ use crate::error::{Error, Result};
 /// How many are read at once.
 const PAGE: i64 = 500;
 
-/// Reads records one after the other. An error ends them; [`Records::finish`] returns it.
+/// Reads records sequentially. An error ends them; [`Records::finish`] returns it.
 pub(super) struct Records<'x, 'a, 't> {
     cx: &'x mut Cx<'a, 't>,
     projects: Vec<(Project, Extent)>,
     usernames: HashMap<String, String>,
-    /// What is still to be read, the next one last.
+    /// The remaining sections, the next one last.
     sections: Vec<Section>,
     page: VecDeque<Record>,
-    /// The ids of what is exported, where that is only an epic and what is below it.
+    /// The ids of the exported entities, if only an epic is exported.
     ids: Option<HashSet<String>>,
-    /// The newest time so far, which stands for the time of the export where a format wants one.
+    /// The newest time so far, used as the time of the export if a format needs one.
     newest: Time,
     error: Option<Error>,
     is_trial: bool,
@@ -37,13 +37,13 @@ pub(super) struct Records<'x, 'a, 't> {
 /// What is exported.
 pub(super) struct Scope {
     pub projects: Vec<Project>,
-    /// Only this and what is below it.
+    /// Only this epic and everything below it.
     pub epic: Option<Entity>,
     pub include_deleted: bool,
     pub has_prompts: bool,
 }
 
-/// A part of the file, from a place on.
+/// A section of the file, from a position on.
 enum Section {
     Setup,
     /// Of a project, by its index, after a number.
@@ -57,7 +57,7 @@ enum Section {
 }
 
 impl<'x, 'a, 't> Records<'x, 'a, 't> {
-    /// The records of what is exported. A trial tells nobody how far it is.
+    /// The records of an export. A dry run reports no progress.
     pub fn new(cx: &'x mut Cx<'a, 't>, scope: &Scope, is_trial: bool) -> Result<Self> {
         let Scope { projects, epic, include_deleted, has_prompts } = scope;
         let users = user::list(cx.tx, i64::from(i32::MAX), 0)?;
@@ -89,7 +89,7 @@ impl<'x, 'a, 't> Records<'x, 'a, 't> {
         }
         sections.reverse();
         if !is_trial {
-            // How much there is shows only when it was read.
+            // The total is known only after reading.
             cx.steps.begin("writing records", None);
         }
         Ok(Records {
@@ -110,7 +110,7 @@ impl<'x, 'a, 't> Records<'x, 'a, 't> {
         self.error.map_or(Ok(self.newest), Err)
     }
 
-    /// Reads the next page of a section, and puts what follows it back.
+    /// Reads the next page of a section, and pushes the rest back.
     fn read(&mut self, section: Section) -> Result<()> {
         match section {
             Section::Setup => self.setup()?,
@@ -245,8 +245,8 @@ impl<'x, 'a, 't> Records<'x, 'a, 't> {
     }
 
     fn relationship(&mut self, known: relationship::Relationship, target_version: i64) -> Record {
-        // A link that is not suspect holds for the target's present version. Saying so keeps it that way in a store
-        // that does not know at which of its versions the target's text last changed.
+        // A link that is not suspect is confirmed for the target's current version. Exporting this keeps it confirmed in a store
+        // that does not know in which version the target's text last changed.
         let version =
             if known.suspect { known.target_version } else { known.target_version.max(target_version) };
         let mut record = Record::new(RecordKind::Relationship)
@@ -314,7 +314,7 @@ impl<'x, 'a, 't> Records<'x, 'a, 't> {
         self.time(record, "deleted_at", deleted_at);
     }
 
-    /// Prompts go by number and name. Every store has a first one of its own, with its own id and times, so that saying
+    /// Prompts are matched by number and name. Every store has its own first prompt with its own id and times, so exporting
     /// these would make the exports of equal stores differ.
     fn prompts(&mut self, n_before: i64) -> Result<()> {
         let include_deleted = self.projects.first().is_some_and(|(_, extent)| extent.include_deleted);

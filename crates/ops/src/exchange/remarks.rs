@@ -18,13 +18,13 @@ use crate::context::Cx;
 use crate::error::Result;
 use crate::input::Text;
 
-/// What will be written, as rows whose comments are on the shelf. Answers come after what they answer.
+/// The planned writes, as rows whose comments are on the shelf. Replies come after their parents.
 #[derive(Default)]
 pub(super) struct Remarks {
     rows: Vec<u32>,
 }
 
-/// Decides what the rows do.
+/// Plans the rows.
 pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<Remarks> {
     let mut remarks = Remarks::default();
     let rows = in_order(plan)?;
@@ -38,7 +38,7 @@ pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<Remarks> 
     Ok(remarks)
 }
 
-/// The rows, each after the one that it answers. Those that answer each other in a circle are a problem.
+/// The rows, each after its parent. Replies in a cycle are a problem.
 fn in_order(plan: &mut Plan<'_>) -> Result<Vec<u32>> {
     let rows = plan.rows.of_kind(RecordKind::Comment);
     let mut places = Names::with_room(rows.len());
@@ -50,7 +50,7 @@ fn in_order(plan: &mut Plan<'_>) -> Result<Vec<u32>> {
             None => {}
         }
     }
-    // For each row the first that answers it, and the next one that answers what it does.
+    // For each row its first reply, and its next sibling.
     let (mut first, mut next) = (vec![NOBODY; rows.len()], vec![NOBODY; rows.len()]);
     let (mut ordered, mut is_left) = (Vec::with_capacity(rows.len()), vec![false; rows.len()]);
     for (place, index) in rows.iter().enumerate().rev() {
@@ -79,13 +79,13 @@ fn in_order(plan: &mut Plan<'_>) -> Result<Vec<u32>> {
     }
     for place in (0..rows.len()).filter(|place| is_left[*place]) {
         let row = plan.rows.get(rows[place] as usize)?;
-        plan.wrong(&row, "parent", "the comments answer each other in a circle");
+        plan.wrong(&row, "parent", "the comments reply to each other in a cycle");
     }
     ordered.iter_mut().for_each(|place| *place = rows[*place as usize]);
     Ok(ordered)
 }
 
-/// Stands where no row is.
+/// The absence of a row.
 const NOBODY: u32 = u32::MAX;
 
 impl Remarks {
@@ -103,7 +103,7 @@ impl Remarks {
         if given_id.as_ref().is_some_and(|id| known_row(plan, id).is_some()) {
             plan.wrong(row, "id", "this comment is in the file twice");
         }
-        // What is hidden from the caller can have the id, too, but they are not told.
+        // A hidden comment may have the id, which the caller must not learn.
         let (stored, is_taken) = match &given_id {
             Some(id) => (find_visible(cx, id)?, comment::find(cx.tx, id)?.is_some()),
             None => (None, false),
@@ -165,7 +165,7 @@ impl Remarks {
         Ok(Some(()))
     }
 
-    /// A comment that is stored: its text and whether it is settled may change.
+    /// A stored comment: its text and whether it is resolved may change.
     fn known(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -203,16 +203,16 @@ impl Remarks {
         Ok(Some(()))
     }
 
-    /// How many comments are written.
+    /// The number of planned writes.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Writes some of what was decided.
+    /// Writes some of the plan.
     pub fn write(&self, cx: &mut Cx<'_, '_>, written: &mut Written, range: Range<usize>) -> Result<()> {
         for row in &self.rows[range] {
             let Remark { before, mut comment, entity_row } = written.items.get(*row as usize)?;
-            // What is new has its number only now.
+            // New entities have their numbers only now.
             comment.entity = written.reference_of(entity_row, comment.entity)?;
             match before {
                 None => add(cx, comment)?,
@@ -224,7 +224,7 @@ impl Remarks {
     }
 }
 
-/// The comment that a row has made or changed before its import stopped.
+/// The comment that a row has created or changed before its import stopped.
 fn done(cx: &mut Cx<'_, '_>, plan: &Plan<'_>, row: &Row, given_id: Option<&str>) -> Result<Option<Comment>> {
     for id in given_id.map(str::to_owned).into_iter().chain([plan.new_id(row.index)]) {
         if plan.is_done(&id) {
@@ -234,7 +234,7 @@ fn done(cx: &mut Cx<'_, '_>, plan: &Plan<'_>, row: &Row, given_id: Option<&str>)
     Ok(None)
 }
 
-/// The comment that a row answers, if it answers one. Nothing at all when that is not there.
+/// The parent of a row's comment, if it is a reply. None at all if the parent does not exist.
 fn parent(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,
@@ -263,7 +263,7 @@ fn parent(
             Ok(None)
         }
         None => {
-            // A row that is wrong or left out has been told of already.
+            // A wrong or skipped row was reported already.
             if !plan.is_without_comment(row, &id) {
                 plan.wrong(row, "parent", format!("there is no comment {id}, neither in the file nor here"));
             }
@@ -272,13 +272,13 @@ fn parent(
     }
 }
 
-/// The row of the file that a comment with this id is on the shelf for.
+/// The row of the file with the comment with this id.
 fn known_row(plan: &Plan<'_>, id: &str) -> Option<usize> {
     plan.names.get(&comment_name(id)).filter(|row| plan.items.has(*row))
 }
 
-/// Lays a comment on the shelf under the id that the file gives it: what is stored, what it will be, and the row of what it is
-/// on.
+/// Puts a comment on the shelf under its id in the file: the stored one, the new one, and the row of its
+/// entity.
 fn remember(
     plan: &mut Plan<'_>,
     row: &Row,
@@ -291,7 +291,7 @@ fn remember(
     plan.items.put(row.index, &Remark { before, comment, entity_row })
 }
 
-/// Notes what a row says otherwise about a comment that is there.
+/// Notes differences between a row and the stored comment.
 fn keep(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: &Row, before: &Comment) -> Result<()> {
     let (maker_id, created_at) = (Some(before.author_id.as_str()), before.created_at);
     plan.note_kept(cx, row, &Kept { name: "the comment", maker: "author", maker_id, created_at })?;

@@ -1,4 +1,4 @@
-//! What an import answers: what became of the rows, or what is wrong with them.
+//! The report of an import: the outcomes of rows, or its problems.
 
 use std::collections::HashMap;
 
@@ -13,50 +13,50 @@ use crate::context::to_value;
 use crate::error::{Error, FieldError, Result};
 use crate::operation::Output;
 
-/// What an import did, or would do.
+/// The result of an import, or its preview.
 #[derive(Clone, Serialize, JsonSchema)]
 pub struct ImportReport {
-    /// The id of the import, by which it can be undone; none where nothing was changed.
+    /// The id of the import, for undoing it; absent if nothing was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) import_id: Option<String>,
-    /// Whether nothing was changed because it was only tried.
+    /// Whether it was a dry run, which changes nothing.
     pub(super) dry_run: bool,
-    /// How many rows made something new.
+    /// How many rows created an entity.
     created: usize,
-    /// How many rows changed something.
+    /// How many rows changed an entity.
     updated: usize,
-    /// How many rows say what is there already.
+    /// How many rows equal what is stored.
     unchanged: usize,
-    /// How many rows have something to correct.
+    /// How many rows have problems.
     wrong: usize,
-    /// How many rows were left out, because they tell of something deleted.
+    /// How many rows were skipped because they are deleted.
     left_out: usize,
-    /// What has to be corrected. While there is anything, nothing is imported.
+    /// Problems to correct. With any problem, nothing is imported.
     problems: Vec<RowProblem>,
     /// How many further problems there are.
     problems_more: usize,
-    /// What was left out or guessed in a file of another tool, and which fields an import does not change as the file says.
+    /// What was left out or guessed in a file of another tool, and fields in the file that an import does not change.
     notes: Vec<RowProblem>,
-    /// What becomes of the rows that change something or are wrong; the first thousand of each.
+    /// The rows with changes or problems; the first thousand of each.
     rows: Vec<ReportedRow>,
 }
 
 impl Output for ImportReport {}
 
-/// Something about a row.
+/// A message about a row.
 #[derive(Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(super) struct RowProblem {
-    /// Where in the file: `row 3 (line 3)`.
+    /// Its place in the file: `row 3 (line 3)`.
     pub row: String,
-    /// Which field.
+    /// The field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// What is wrong, and what was expected.
+    /// The problem, and what was expected.
     pub message: String,
 }
 
-/// What became of a row.
+/// The outcome of a row.
 #[derive(Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(super) struct ReportedRow {
@@ -65,22 +65,22 @@ pub(super) struct ReportedRow {
     #[serde(skip)]
     #[schemars(skip)]
     record_kind: RecordKind,
-    /// Where in the file.
+    /// Its place in the file.
     row: String,
-    /// What it is.
+    /// The kind.
     kind: &'static str,
     /// `created`, `updated` or `wrong`.
     outcome: Outcome,
-    /// The title that it has in the file.
+    /// Its title in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// The fields that it changes.
+    /// The changed fields.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     changes: Vec<&'static str>,
-    /// What is wrong with it.
+    /// The problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
-    /// What it is called here; not known yet for what a trial would create.
+    /// Its reference id; not known yet for what a dry run would create.
     #[serde(skip_serializing_if = "Option::is_none")]
     reference_id: Option<String>,
 }
@@ -91,7 +91,7 @@ const ROWS_MAX: usize = 1_000;
 const TITLE_MAX_CHARS: usize = 120;
 
 impl ImportReport {
-    /// Tells what was decided about the rows of a file.
+    /// Reports the plan for the rows of a file.
     pub(super) fn new(plan: Plan<'_>, work: &mut Work, dry_run: bool) -> Result<ImportReport> {
         let count = |wanted| plan.outcomes.iter().filter(|outcome| **outcome == wanted).count();
         let (created, updated) = (count(Outcome::Created), count(Outcome::Updated));
@@ -163,12 +163,12 @@ impl ImportReport {
         self.created + self.updated > 0
     }
 
-    /// Whether nothing has to be corrected.
+    /// Whether there are no problems.
     pub(super) fn is_sound(&self) -> bool {
         self.problems.is_empty()
     }
 
-    /// Says what the listed rows are called now.
+    /// Adds the reference ids of the listed rows.
     pub(super) fn fill(&mut self, work: &mut Work) -> Result<()> {
         for row in self.rows.iter_mut().filter(|row| row.outcome != Outcome::Wrong) {
             row.reference_id = work.reference(row.index, row.record_kind)?;
@@ -192,7 +192,7 @@ impl ImportReport {
             .collect();
         let error = Error::fields(fields);
         let message = format!("nothing was imported: {}", error.message);
-        // What would have become of the other rows did not.
+        // The outcomes of other rows did not happen.
         let report = ImportReport { created: 0, updated: 0, rows: Vec::new(), ..self };
         Ok(Error { message, ..error }.with(json!({ "report": to_value(&report)? })))
     }

@@ -1,4 +1,4 @@
-//! The rows of a file, which is read once. They are kept on a shelf, and looked at one by one.
+//! The rows of a file, which is read once and stored on a shelf.
 
 use std::io::{self, Read};
 
@@ -12,31 +12,31 @@ use crate::error::{Error, ErrorKind, Result};
 /// The rows of a file.
 pub(super) struct Rows {
     shelf: Shelf,
-    /// Where on the shelf each row is.
+    /// The position of each row on the shelf.
     places: Vec<Place>,
     kinds: Vec<RecordKind>,
-    /// Whether each row could be read without mistakes. The others are checked as far as they were understood.
+    /// Whether each row was read without mistakes. The others are checked as far as possible.
     is_sound: Vec<bool>,
-    /// How many names the rows have, at most.
+    /// The maximal number of names in the rows.
     pub n_names: usize,
-    /// What was told about the file when it was read; its records are here.
+    /// The messages about the file from reading it; the records are here.
     pub reading: Reading,
     /// The hash of the file.
     pub hash: String,
-    /// What external ids of the file belong to.
+    /// The tool that assigned the external ids.
     pub scheme: String,
 }
 
 /// A row of a file.
 pub(super) struct Row {
-    /// Which it is, from zero.
+    /// Its index.
     pub index: usize,
     pub is_sound: bool,
     record: Record,
 }
 
 impl Rows {
-    /// Reads a file. `known` says what is stored under external ids.
+    /// Reads a file. `known` returns the entities stored under external ids.
     pub fn read(source: &Source, file: &mut dyn Read, hash: String, known: Known<'_>) -> Result<Rows> {
         let mut rows = Rows {
             shelf: Shelf::default(),
@@ -62,7 +62,7 @@ impl Rows {
     }
 
     fn add(&mut self, record: &Record, is_sound: bool) -> io::Result<()> {
-        // Rows are counted in 32 bits where there are many of them.
+        // Large files number rows in 32 bits.
         if self.len() == u32::MAX as usize - 1 {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
@@ -70,7 +70,7 @@ impl Rows {
         self.kinds.push(record.kind);
         self.is_sound.push(is_sound);
         if is_entity(record.kind) || record.kind == RecordKind::Comment {
-            // What is stored has an id, which is another name of it.
+            // A stored entity has an id, which is another name of it.
             let aliases = record.text("aliases").map_or(0, |aliases| aliases.lines().count());
             self.n_names += 1 + usize::from(record.text("reference_id").is_some()) + aliases;
         }
@@ -89,7 +89,7 @@ impl Rows {
         self.kinds[index]
     }
 
-    /// Whether each row could be read without mistakes.
+    /// Whether each row was read without mistakes.
     pub fn are_sound(&self) -> &[bool] {
         &self.is_sound
     }
@@ -108,17 +108,17 @@ impl Rows {
 }
 
 impl Row {
-    /// What it says in a field that holds text.
+    /// A text field.
     pub fn text(&self, field: &str) -> Option<&str> {
         self.record.text(field)
     }
 
-    /// What it says in a field that holds a number.
+    /// A number field.
     pub fn number(&self, field: &str) -> Option<i64> {
         self.record.number(field)
     }
 
-    /// What it says in a field that is true or false.
+    /// A boolean field.
     pub fn flag(&self, field: &str) -> Option<bool> {
         self.record.flag(field)
     }
@@ -127,7 +127,7 @@ impl Row {
         self.record.field(name)
     }
 
-    /// Where it stands in the file.
+    /// Its place in the file.
     pub fn place(&self) -> String {
         self.record.place.to_string()
     }

@@ -1,5 +1,5 @@
-//! Imports projects, types and statuses: what administrators look after. An import adds and changes, and removes nothing;
-//! only in a store that holds nothing yet it takes the place of the types and statuses that every store begins with.
+//! Imports projects, types and statuses, for administrators. An import adds and changes, but does not remove;
+//! only in an empty store it replaces the default types and statuses.
 
 use ::exchange::RecordKind;
 use store::entity::{self, EntityFilter};
@@ -16,20 +16,20 @@ use crate::error::Result;
 use crate::input::Text;
 use crate::project;
 
-/// What will be written, each with what is stored now.
+/// The planned writes, each with the stored value.
 #[derive(Default)]
 pub(super) struct Setup {
     projects: Vec<(Option<Project>, Project)>,
     requirement_types: Vec<(Option<RequirementType>, RequirementType)>,
     relationship_types: Vec<(Option<RelationshipType>, RelationshipType)>,
     models: Vec<(StatusModel, StatusModel)>,
-    /// What the store began with and the file does not have.
+    /// The defaults of the store that are not in the file.
     gone_requirement_types: Vec<RequirementType>,
     gone_relationship_types: Vec<RelationshipType>,
     takes_over: bool,
 }
 
-/// Decides what the rows do.
+/// Plans the rows.
 pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<Setup> {
     let everything = EntityFilter { include_deleted: true, ..EntityFilter::default() };
     let takes_over = plan.is_by_administrator() && entity::count(cx.tx, &everything)?.count == 0;
@@ -157,7 +157,7 @@ impl Setup {
             && before.n_uses(cx.tx)? > 0
         {
             let message = format!(
-                "there are relationships of the type {}, so circles cannot be decided anew",
+                "there are relationships of the type {}, so `acyclic` cannot be changed",
                 before.name
             );
             plan.wrong(row, "acyclic", message);
@@ -279,7 +279,7 @@ impl Setup {
         Ok(())
     }
 
-    /// Whether types of relationships are among what is written.
+    /// Whether types of relationships are written.
     pub fn has_relationship_types(&self) -> bool {
         !self.relationship_types.is_empty() || !self.gone_relationship_types.is_empty()
     }
@@ -311,7 +311,7 @@ impl Setup {
     }
 }
 
-/// What the rows of a kind are called.
+/// The names in the rows of a kind.
 fn names(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, kind: RecordKind) -> Result<Vec<String>> {
     let mut names = Vec::new();
     plan.each_row(cx, kind, |_, _, row| {
@@ -321,7 +321,7 @@ fn names(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, kind: RecordKind) -> Result<V
     Ok(names)
 }
 
-/// Takes out what the file does not name, where it names anything.
+/// Removes what the file does not name, if it names anything.
 fn left_out<T>(known: &mut Vec<T>, named: &[String], name: impl Fn(&T) -> &str) -> Vec<T> {
     let is_named = |item: &mut T| named.iter().any(|named| same_name(named, name(item)));
     if named.is_empty() { Vec::new() } else { known.extract_if(.., |item| !is_named(item)).collect() }

@@ -1,4 +1,4 @@
-//! Where an import keeps what does not fit into memory: things one after the other, each found again by its place.
+//! A temporary file for the data of an import that does not fit into memory: items one after the other, found by position.
 
 use std::io;
 
@@ -7,22 +7,22 @@ use store::scratch::Scratch;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Things begin at multiples of so many bytes, so that 32 bits tell where in 64 GiB one is.
+/// Items begin at multiples of this many bytes, so that 32 bits can address 64 GiB.
 const GRAIN_BYTES: u64 = 16;
 
-/// Where something is on a shelf, in grains.
+/// The position of an item, in grains.
 pub(super) type Place = u32;
 
-/// Things one after the other.
+/// A sequence of items.
 #[derive(Default)]
 pub(super) struct Shelf {
     scratch: Scratch,
-    /// A thing on its way.
+    /// An item under construction.
     bytes: Vec<u8>,
 }
 
 impl Shelf {
-    /// Adds something, and returns its place.
+    /// Adds an item, and returns its position.
     pub fn add(&mut self, thing: &impl Shelved) -> io::Result<Place> {
         self.bytes.clear();
         self.bytes.extend_from_slice(&[0; LENGTH_BYTES]);
@@ -31,11 +31,11 @@ impl Shelf {
         self.bytes[..LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
         self.bytes.resize(self.bytes.len().next_multiple_of(GRAIN_BYTES as usize), 0);
         let place = self.scratch.add(&self.bytes)? / GRAIN_BYTES;
-        // The highest place of all stays free for one that is counted from one.
+        // The highest position stays free for one that is counted from one.
         Place::try_from(place + 1).map(|place| place - 1).map_err(|_| io::ErrorKind::FileTooLarge.into())
     }
 
-    /// What was added at a place.
+    /// The item at a position.
     pub fn get<T: Shelved>(&mut self, place: Place) -> Result<T> {
         self.read(u64::from(place) * GRAIN_BYTES).map_err(|error| unusable(&error))?;
         T::take(&mut &*self.bytes)
@@ -50,24 +50,24 @@ impl Shelf {
     }
 }
 
-/// How many bytes before a thing say how many it has.
+/// The bytes before an item with its length.
 const LENGTH_BYTES: usize = 4;
 
-/// Things by row.
+/// Items by row.
 #[derive(Default)]
 pub(super) struct Items {
     shelf: Shelf,
-    /// The place of a row's thing after one; zero where it has none.
+    /// The position of a row's item plus one; zero if there is none.
     places: Vec<Place>,
 }
 
 impl Items {
-    /// Room for the things of so many rows.
+    /// Capacity for the items of this many rows.
     pub fn with_room(n_rows: usize) -> Items {
         Items { shelf: Shelf::default(), places: vec![0; n_rows] }
     }
 
-    /// Keeps what a row makes or is about.
+    /// Stores the item of a row.
     pub fn put(&mut self, row: usize, thing: &impl Shelved) -> Result<()> {
         self.places[row] = self.shelf.add(thing).map_err(|error| unusable(&error))? + 1;
         Ok(())
@@ -91,14 +91,14 @@ pub(super) fn unusable(error: &io::Error) -> Error {
     Error { cause: Some(error.to_string()), ..unavailable }
 }
 
-/// Something that can be laid on a shelf.
+/// A type that can be stored on a shelf.
 pub(super) trait Shelved: Sized {
     fn put(&self, out: &mut Vec<u8>);
-    /// Reads what [`Shelved::put`] wrote; none where it is something else.
+    /// Reads what [`Shelved::put`] wrote; none for anything else.
     fn take(bytes: &mut &[u8]) -> Option<Self>;
 }
 
-/// Makes a type one that can be laid on a shelf, field by field.
+/// Implements this for a type, field by field.
 macro_rules! shelved {
     ($type:ident { $($field:ident),* $(,)? }) => {
         impl Shelved for $type {

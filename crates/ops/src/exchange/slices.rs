@@ -1,4 +1,4 @@
-//! A large import as it is applied: a slice of its rows at a time, each in a transaction of its own, so that other writers get
+//! A large import as it is written: in slices of rows, each in its own transaction, so that other writers get
 //! their turn in between.
 
 use std::ops::Range;
@@ -13,38 +13,38 @@ use super::work::Work;
 use crate::context::{Cx, Met};
 use crate::error::{Error, ErrorKind, Result};
 
-/// How many rows a slice has: other writers wait for at most one slice.
+/// The number of rows in a slice: other writers wait for at most one slice.
 const SLICE_ROWS: usize = 100;
-/// The slices after which a store that was empty has become ten times as large.
+/// The slices after which an initially empty store has become ten times as large.
 const GROWN_AT: [usize; 4] = [5, 50, 500, 5_000];
 
-/// An import that is applied in slices, each in a transaction of its own.
+/// An import that is written in slices, each in its own transaction.
 pub(super) struct Applying {
     pub import: Import,
     pub is_resumed: bool,
     pub work: Work,
     pub report: ImportReport,
-    /// What the caller is in the projects that rows are about.
+    /// The caller's roles in the projects of the rows.
     pub met: Met,
 }
 
 impl Applying {
-    /// How many slices there are.
+    /// The number of slices.
     pub fn n_slices(&self) -> usize {
         self.work.len().div_ceil(SLICE_ROWS).max(1)
     }
 
-    /// Writes a slice. The import must stand where the slices before have left it, or somebody else goes on with it.
+    /// Writes a slice. The import must be where the previous slice left it; otherwise somebody else has resumed it.
     pub fn slice(&mut self, cx: &mut Cx<'_, '_>, index: usize) -> Result<()> {
         let steps = index * SLICE_ROWS..((index + 1) * SLICE_ROWS).min(self.work.len());
         self.write_slice(cx, steps).map_err(|error| match error.lost_race {
-            // What was planned does not fit any more, so trying the same again is of no use.
+            // The plan does not fit any more, so a retry would fail as well.
             true => Error { kind: ErrorKind::Conflict, retry_after_s: None, lost_race: false, ..error },
             false => error,
         })
     }
 
-    /// Says of an error that it has stopped the import, and what can be done about it. Before the first slice of a new import
+    /// Adds to an error that it has stopped the import, and what to do. Before the first slice of a new import
     /// nothing was changed.
     pub fn interrupted(&self, error: Error, index: usize) -> Error {
         match index > 0 || self.is_resumed {
@@ -79,7 +79,7 @@ impl Applying {
         self.work.write(cx, steps)
     }
 
-    /// How many rows are done after so many steps.
+    /// The number of done rows after a number of steps.
     fn rows_done(&self, n_steps: usize) -> i64 {
         (self.import.rows_done + n_steps as i64).min(self.import.rows_total)
     }
@@ -100,7 +100,7 @@ impl Applying {
     }
 }
 
-/// Says of an error that it has stopped an import, and what can be done about it.
+/// Adds to an error that it has stopped an import, and what to do.
 fn stopped(error: Error, import: &Import, n_done: i64) -> Error {
     let Import { id, rows_total, .. } = import;
     let message = format!(
@@ -111,7 +111,7 @@ fn stopped(error: Error, import: &Import, n_done: i64) -> Error {
     Error { message, ..error }.with(more)
 }
 
-/// The error for a file of which some rows were imported before: importing it again would double them.
+/// The error for a file of which some rows were imported before: importing it again would duplicate them.
 fn begun_before(other: &Import) -> Error {
     let Import { id, rows_done, rows_total, .. } = other;
     let message = format!(

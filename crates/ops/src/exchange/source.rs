@@ -1,4 +1,4 @@
-//! Which reader a file is for: one of our own exports, a table of another tool, or plain Markdown.
+//! Chooses the reader for a file: our own export, a table of another tool, or plain Markdown.
 
 use std::io::{self, Read};
 
@@ -46,7 +46,7 @@ impl ImportFormat {
         }
     }
 
-    /// The bytes of a file that is an argument: text, or base64 where it cannot be text.
+    /// The bytes of a file in an argument: text, or base64 for binary formats.
     pub(super) fn bytes(self, content: String) -> Result<Vec<u8>> {
         if self != ImportFormat::Xlsx {
             return Ok(content.into_bytes());
@@ -61,17 +61,17 @@ impl ImportFormat {
     }
 }
 
-/// How a file is understood.
+/// How a file is read.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     format: ImportFormat,
-    /// What the caller says of columns; none where nothing was said.
+    /// The caller's mapping of columns, if given.
     mapping: Option<Mapping>,
     scheme: Option<String>,
 }
 
 impl Source {
-    /// Checks what the caller says of a file.
+    /// Checks the caller's arguments about a file.
     pub fn new(format: ImportFormat, map: Option<&str>, scheme: Option<&Text<1, 40>>) -> Result<Source> {
         let mapping = map.map(Mapping::parse).transpose().map_err(|message| Error::field("map", message))?;
         if mapping.is_some() && !matches!(format, ImportFormat::Csv | ImportFormat::Xlsx) {
@@ -88,7 +88,7 @@ impl Source {
         Ok(Source { format, mapping, scheme })
     }
 
-    /// What external ids of the file belong to, unless a table says so itself.
+    /// The tool that assigned the external ids, unless a table says so.
     pub fn scheme(&self) -> &str {
         self.scheme.as_deref().unwrap_or(self.format.name())
     }

@@ -1,7 +1,8 @@
 //! An export for readers: a specification as one HTML file, made by the templates of the crate `document`.
 //!
-//! It is written while it is read. In memory there are [`NODES_AT_ONCE`] sections, a page of links, and for each entity of a project 24
-//! bytes, which say what a reference in a text may lead to.
+//! It is written while it is read. In memory are [`NODES_AT_ONCE`] sections, a page of links, and 24 bytes for each entity of a
+//! project,
+//! to know which references can be linked.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -22,7 +23,7 @@ use crate::specification::reader::{Depth, Reader};
 const NODES_AT_ONCE: i64 = 500;
 /// How many links are read at once.
 const LINKS_AT_ONCE: i64 = 500;
-/// How many statuses of a kind the title page counts.
+/// How many statuses of a kind the title page lists.
 const STATUSES_MAX: i64 = 50;
 
 /// Writes a specification. The inner result is that of writing.
@@ -59,7 +60,7 @@ fn write_project(
     let front = FrontMatter {
         title: epic.map_or(&project.name, |epic| epic.title.as_ref().unwrap_or(&epic.reference_id)),
         project: epic.map(|_| project.name.as_str()),
-        // The text of an epic stands in its section.
+        // The text of an epic is in its section.
         description: project.description.as_deref().filter(|_| epic.is_none()),
         date: date.get(..10).unwrap_or_default(),
         counts: counts(cx, project, epic)?,
@@ -84,7 +85,7 @@ fn write_project(
     write_links(cx, &extent, &link, writing)
 }
 
-/// The table of links between requirements, in the order in which they were made. Of an epic, those that begin or end in it.
+/// The table of links between requirements, in the order of their creation. For an epic, those that begin or end in it.
 fn write_links(
     cx: &mut Cx<'_, '_>,
     extent: &Extent,
@@ -120,7 +121,7 @@ fn write_links(
     Ok(())
 }
 
-/// The section that a word leads to, if it is the reference id of something in the file.
+/// The section of a reference id, if it is in the file.
 fn section(project: &Project, known: &HashSet<(Kind, i64)>, word: &str) -> Option<String> {
     let Reference::Numbered { project: key, kind, number } = Reference::parse(word)? else { return None };
     let default = store::model::DEFAULT_PROJECT_KEY;
@@ -153,7 +154,7 @@ fn counts(cx: &mut Cx<'_, '_>, project: &Project, epic: Option<&Entity>) -> Resu
     Ok(kinds.map(count).into())
 }
 
-/// Writes until it fails once.
+/// Writes until the first error.
 struct Writing<'a, W> {
     out: &'a mut W,
     result: io::Result<()>,

@@ -1,4 +1,4 @@
-//! How an undo takes one thing back that an import has made or changed.
+//! Undoes one change of an import.
 
 use serde_json::{Map, Value, json};
 use store::entity::Entity;
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::input::Id;
 use crate::steering::change_link;
 
-/// What became of something.
+/// The outcome.
 pub(super) enum Undone {
     Deleted,
     Restored,
@@ -20,7 +20,7 @@ pub(super) enum Undone {
     Nothing,
 }
 
-/// Takes one thing back. New entities have been deleted together before ([`super::leaves`]).
+/// Undoes one change. New entities have been deleted together before ([`super::leaves`]).
 pub(super) fn undo_one(cx: &mut Cx<'_, '_>, kind: &str, written: &Written) -> Result<Undone> {
     let changes: Map<String, Value> = serde_json::from_str(&written.changes).unwrap_or_default();
     let id = &written.entity_id;
@@ -71,7 +71,7 @@ pub(super) fn undo_one(cx: &mut Cx<'_, '_>, kind: &str, written: &Written) -> Re
     }
 }
 
-/// Deletes something new by the operation for it, unless it was changed or something depends on it.
+/// Deletes a new entity by its operation, unless it was changed or something depends on it.
 fn delete(cx: &mut Cx<'_, '_>, operation: &str, argument: &str, written: &Written) -> Result<Undone> {
     let Some(entry) = crate::find(operation) else {
         return Err(Error::new(
@@ -85,7 +85,7 @@ fn delete(cx: &mut Cx<'_, '_>, operation: &str, argument: &str, written: &Writte
     Ok(Undone::Deleted)
 }
 
-/// Gives an entity the text, fields and place back that it had before the import.
+/// Restores the text, fields and parent that an entity had before the import.
 fn restore(
     cx: &mut Cx<'_, '_>,
     entity: Entity,
@@ -93,7 +93,7 @@ fn restore(
     changes: &Map<String, Value>,
 ) -> Result<Undone> {
     check_version(entity.version, written)?;
-    // A history goes back as far as it can; an undo says what keeps it from going back.
+    // Restoring a version ignores what it cannot restore; an undo reports it.
     for field in ["epic_id", "user_story_id", "acceptance_criteria_id"] {
         if let Some(id) = changes.get(field).and_then(|pair| pair[0].as_str()) {
             cx.live_entity(field, &Id(Reference::Id(id.to_owned())))?;
@@ -121,7 +121,7 @@ fn restore_comment(
     Ok(Undone::Restored)
 }
 
-/// Takes the link away that an import has made.
+/// Removes the link that an import has created.
 fn unlink(cx: &mut Cx<'_, '_>, epic: &Entity, pair: &Value) -> Result<Undone> {
     let document = pair[1].as_str().and_then(Reference::parse);
     let document = document.map(|document| cx.find_entity(&document)).transpose()?.flatten();
@@ -134,7 +134,7 @@ fn unlink(cx: &mut Cx<'_, '_>, epic: &Entity, pair: &Value) -> Result<Undone> {
     }
 }
 
-/// Why something stays that somebody has changed.
+/// Why a changed entity stays.
 pub(super) const CHANGED_SINCE: &str = "it was changed since";
 
 pub(super) fn check_version(version: i64, written: &Written) -> Result<()> {
@@ -144,7 +144,7 @@ pub(super) fn check_version(version: i64, written: &Written) -> Result<()> {
     }
 }
 
-/// What something is called.
+/// The name of an entity.
 pub(super) fn name(cx: &mut Cx<'_, '_>, kind: &str, id: &str) -> Result<String> {
     let reference = Reference::Id(id.to_owned());
     let name = match kind {

@@ -1,4 +1,4 @@
-//! What an import keeps on its shelf: the rows of the file, and what they make or change.
+//! The items on an import's shelf: the rows of the file, and the entities that they create or change.
 
 use ::exchange::{Field, Place, Record, RecordKind};
 use store::comment::Comment;
@@ -7,23 +7,23 @@ use store::relationship::Relationship;
 
 use super::shelf::{Shelved, shelved};
 
-/// An entity that a row makes, changes or names.
+/// An entity that a row creates, changes or names.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Planned {
-    /// The row that it comes from.
+    /// Its row.
     pub row: Option<usize>,
-    /// What is stored.
+    /// The stored state.
     pub before: Option<Entity>,
-    /// What it will be.
+    /// The new state.
     pub entity: Entity,
     /// Whether it is new and the file says its number.
     pub brings_number: bool,
-    /// The names that other tools have for it, as far as they are not stored: `jira:SHOP-12`.
+    /// Its external ids that are not stored yet: `jira:SHOP-12`.
     pub aliases: Vec<String>,
 }
 
 impl Planned {
-    /// Something stored that no row of the file is about.
+    /// A stored entity without a row in the file.
     pub fn stored(entity: Entity) -> Planned {
         Planned { row: None, before: Some(entity.clone()), entity, brings_number: false, aliases: Vec::new() }
     }
@@ -33,7 +33,7 @@ impl Planned {
         self.before.as_ref() != Some(&self.entity) || !self.aliases.is_empty()
     }
 
-    /// The version that it has after the import.
+    /// Its version after the import.
     pub fn version_after(&self) -> i64 {
         match &self.before {
             Some(before) if *before != self.entity => before.version + 1,
@@ -42,17 +42,17 @@ impl Planned {
     }
 }
 
-/// A relationship that a row makes, or confirms for another version of its target.
+/// A relationship that a row creates, or confirms for another version of its target.
 pub(super) struct Related {
     pub relationship: Relationship,
-    /// The version that a stored one holds for from now on.
+    /// The version that a stored one is now confirmed for.
     pub confirmed: Option<i64>,
-    /// The rows of its ends, where they are in the file.
+    /// The rows of its ends, if they are in the file.
     pub source_row: Option<usize>,
     pub target_row: Option<usize>,
 }
 
-/// A link of an epic with a steering document, and the rows of both where they are in the file.
+/// A link of an epic with a steering document, and the rows of both if they are in the file.
 pub(super) struct Linked {
     pub epic: Entity,
     pub document: Entity,
@@ -60,11 +60,11 @@ pub(super) struct Linked {
     pub document_row: Option<usize>,
 }
 
-/// A comment that a row makes, changes or leaves as it is.
+/// A comment that a row creates, changes or leaves unchanged.
 pub(super) struct Remark {
     pub before: Option<Comment>,
     pub comment: Comment,
-    /// The row of what it is on, where that is in the file.
+    /// The row of its entity, if that is in the file.
     pub entity_row: Option<usize>,
 }
 

@@ -1,5 +1,5 @@
-//! What tables of other tools say in their own words: statuses, types and people. What is not understood is noted and left, since
-//! nobody should have to edit such a table before it can come in.
+//! Translates statuses, types and users in tables of other tools. Unknown values are noted and ignored, so that
+//! such a table can be imported without editing it.
 
 use store::entity::Entity;
 use store::status::{StatusModel, StatusOutcome};
@@ -10,16 +10,16 @@ use super::rows::Row;
 use crate::context::Cx;
 use crate::error::Result;
 
-/// What is noted of a word that nothing here is like.
+/// The note for a word without a match.
 const NOT_UNDERSTOOD: &str = "was not understood and is left out";
-/// What is noted of a word that stands for another.
-const TAKEN_FOR: &str = "was taken for the nearest here";
-/// What is noted of a status that cannot follow the one that is stored.
+/// The note for a word that was replaced.
+const TAKEN_FOR: &str = "was mapped to the nearest one here";
+/// The note for a status that cannot follow the stored one.
 const CANNOT_FOLLOW: &str = "cannot follow the present status, which stays";
-/// What is noted of a person without an account.
+/// The note for a person without an account.
 const NOT_A_USER: &str = "is not a user here, so nobody is assigned";
 
-/// How far something is, by the words of other tools.
+/// The progress that words of other tools mean.
 const BEGINNING: [&str; 14] = [
     "todo",
     "open",
@@ -85,7 +85,7 @@ impl Plan<'_> {
         self.rows.reading.table.is_some()
     }
 
-    /// Takes the status that a row of another tool says, as well as it can be said here.
+    /// Translates the status in a row of another tool to the nearest one.
     pub(super) fn set_foreign_status(
         &mut self,
         row: &Row,
@@ -112,7 +112,7 @@ impl Plan<'_> {
         entity.status = Some(found);
     }
 
-    /// Takes the requirement type that a row of another tool says, if there is one like it.
+    /// Translates the requirement type in a row of another tool, if there is a similar one.
     pub(super) fn set_foreign_type(&mut self, row: &Row, entity: &mut Entity, text: &str) {
         let types = &self.requirement_types;
         let near = || nearest::nearest(text, types.iter().map(|known| known.name.as_str()));
@@ -131,7 +131,7 @@ impl Plan<'_> {
         }
     }
 
-    /// The user whom a row of another tool names: by name, by the part of an address before `@`, or as `jane.doe`.
+    /// The user in a row of another tool: by name, by the local part of an e-mail address, or as `jane.doe`.
     pub(super) fn foreign_user(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -157,7 +157,7 @@ impl Plan<'_> {
     }
 }
 
-/// The status of a model that is like a word of another tool.
+/// The status of a model that is nearest to a word of another tool.
 fn like(model: &StatusModel, text: &str) -> Option<String> {
     let word: String =
         text.to_lowercase().chars().filter(|char| !char.is_whitespace() && !"-_".contains(*char)).collect();

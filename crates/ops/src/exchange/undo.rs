@@ -1,5 +1,5 @@
-//! Takes an import back: what it has made is deleted, what it has changed gets its old text and fields again. What somebody
-//! has changed since stays as it is, and the answer names it.
+//! Undoes an import: what it created is deleted, what it changed gets its old text and fields. Later changes
+//! by others stay, and the answer lists them.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -19,53 +19,54 @@ use crate::operation::{Command, Effect, Operation, Output, Route, Tool, command,
 
 /// Undo an import as a whole, whether it is finished or has stopped.
 ///
-/// What it has made is deleted, and can be restored like anything that was deleted; its reference ids stay taken. What it
-/// has changed becomes what it was before. Something that was changed or got something new below it since stays as it is,
+/// Entities that it created are deleted, and can be restored like other deleted ones; their reference ids stay reserved.
+/// Entities that
+/// it changed return to their previous state. What was changed since, or got new children, stays unchanged,
 /// and the answer says why. Projects, types and statuses stay.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UndoImport {
     /// The import's id.
     import_id: Id,
-    /// Only say what would be deleted, restored and kept. What is above something that is kept stays, too, but is not listed yet.
+    /// Only list what would be deleted, restored and kept. Parents of what is kept stay, too, but are not listed yet.
     #[serde(default)]
     dry_run: bool,
-    /// How many parts there are, and what each has done so far.
+    /// The number of parts, and what each has done so far.
     #[serde(skip)]
     #[schemars(skip)]
     parts: Mutex<Vec<Done>>,
 }
 
-/// What an undo did.
+/// The result of an undo.
 #[derive(Serialize, JsonSchema)]
 pub struct UndoneImport {
     /// The import.
     import: Import,
-    /// How many things were deleted.
+    /// How many entities were deleted.
     deleted: usize,
-    /// How many things became what they were before.
+    /// How many entities returned to their previous state.
     restored: usize,
-    /// What stays as the import or somebody after it has left it; the first hundred.
+    /// The first hundred entities that stay unchanged.
     kept: Vec<KeptThing>,
-    /// How many further things stay.
+    /// How many further ones stay.
     kept_more: usize,
 }
 
 impl Output for UndoneImport {}
 
-/// Something that an undo leaves as it is.
+/// Something that an undo leaves unchanged.
 #[derive(Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct KeptThing {
     /// The kind.
     kind: String,
-    /// The reference id, or the id of what has none.
+    /// The reference id, or the id.
     reference_id: String,
     /// Why it stays.
     why: String,
 }
 
-/// What a part has done.
+/// The result of a part.
 #[derive(Clone, Default)]
 struct Done {
     deleted: usize,
@@ -74,11 +75,11 @@ struct Done {
     kept_more: usize,
 }
 
-/// How many things a part takes back: other writers wait for at most one part.
+/// How many changes a part undoes: other writers wait for at most one part.
 const PART: usize = 100;
-/// How many things that stay are listed.
+/// How many remaining entities are listed.
 const KEPT_MAX: usize = 100;
-/// The kinds of what is taken back, each before what it needs.
+/// The kinds in the order of undoing, each before what it depends on.
 const KINDS: [&str; 8] = [
     "prompt",
     "comment",
@@ -113,7 +114,7 @@ impl Operation for UndoImport {
             ImportState::Undone => 0,
             _ => import::count_written(cx.tx, &import.id)? as usize,
         };
-        // An import that is running meanwhile may write one more slice before the first part stops it.
+        // A running import may write one more slice before the first part stops it.
         let n_parts = if n_written == 0 { 0 } else { n_written.div_ceil(PART) + SPARE_PARTS };
         *self.parts() = vec![Done::default(); n_parts];
         Ok(())
@@ -203,10 +204,10 @@ impl UndoImport {
     }
 }
 
-/// Parts beyond those that were counted.
+/// Parts beyond the counted ones.
 const SPARE_PARTS: usize = 4;
 
-/// Where an undo stands: a kind, and the last revision of it that was looked at.
+/// The position of an undo: a kind, and the last processed revision.
 struct Cursor {
     kind: usize,
     entity_id: String,
@@ -227,7 +228,7 @@ impl Cursor {
     }
 }
 
-/// What comes next, with the index of its kind.
+/// The next changes, with the index of their kind.
 fn next(cx: &mut Cx<'_, '_>, import: &Import) -> Result<Option<(usize, Vec<Written>)>> {
     let cursor = Cursor::of(import);
     for (index, kind) in KINDS.iter().enumerate().skip(cursor.kind) {
@@ -240,7 +241,7 @@ fn next(cx: &mut Cx<'_, '_>, import: &Import) -> Result<Option<(usize, Vec<Writt
     Ok(None)
 }
 
-/// Takes back what comes next.
+/// Undoes the next changes.
 fn undo_some(cx: &mut Cx<'_, '_>, import: &Import) -> Result<Done> {
     let mut done = Done::default();
     let Some((index, found)) = next(cx, import)? else { return Ok(done) };
@@ -254,7 +255,7 @@ fn undo_some(cx: &mut Cx<'_, '_>, import: &Import) -> Result<Done> {
     let (request, caller) = (cx.request, cx.caller()?);
     let mut gone = Vec::new();
     for (written, undone) in found.iter().zip(together) {
-        // What cannot be taken back leaves nothing half done.
+        // A failed undo of a change leaves nothing half done.
         let undone = undone.unwrap_or_else(|| {
             cx.tx.savepoint(|tx| {
                 let doing = (UndoImport::NAME, UndoImport::EFFECT);

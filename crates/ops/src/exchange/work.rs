@@ -1,4 +1,4 @@
-//! What an import writes, in an order in which it can be written in slices: whatever a thing needs comes before it.
+//! The writes of an import, in an order that can be split into slices: dependencies come first.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,7 +22,7 @@ use crate::error::Result;
 /// How many entities are in memory while they are written.
 const ENTITIES_AT_ONCE: usize = 100;
 
-/// What the rows of a file do. Writing changes nothing here but numbers and references, so that a slice can be written again
+/// The planned writes of a file. Writing changes only numbers and references here, so that a slice can be written again
 /// when another transaction was faster.
 pub(super) struct Work {
     setup: Setup,
@@ -33,11 +33,11 @@ pub(super) struct Work {
     remarks: Remarks,
     prompts: Prompts,
     written: Written,
-    /// What the things of rows are called here that are not on the shelf.
+    /// The names of entities that are not on the shelf.
     references: BTreeMap<usize, String>,
 }
 
-/// What rows make, change or are about, and the numbers that new entities have got.
+/// The entities that rows create, change or are about, and the assigned numbers.
 pub(super) struct Written {
     pub items: Items,
     /// The numbers by row; zero where there is none yet.
@@ -45,7 +45,7 @@ pub(super) struct Written {
 }
 
 impl Work {
-    /// Decides what the rows do. What is wrong with them is noted in the plan.
+    /// Plans the rows. Problems are reported in the plan.
     pub fn decide(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<Work> {
         let setup = setup::plan(cx, plan)?;
         entities::plan(cx, plan)?;
@@ -64,7 +64,7 @@ impl Work {
         self.changed.len() + self.links.len() + self.remarks.len() + usize::from(!self.prompts.is_empty())
     }
 
-    /// Does some of the steps. With the first goes what administrators look after.
+    /// Does some of the steps. Projects, types and statuses are written with the first.
     pub fn write(&mut self, cx: &mut Cx<'_, '_>, steps: Range<usize>) -> Result<()> {
         if steps.start == 0 {
             if self.setup.has_relationship_types() {
@@ -95,7 +95,7 @@ impl Work {
         Ok(())
     }
 
-    /// The fields that a row changes, where it is an entity.
+    /// The fields that a row changes, if it is an entity.
     pub fn changes(&mut self, row: usize, kind: RecordKind) -> Result<Vec<&'static str>> {
         if !entities::is_entity(kind) {
             return Ok(Vec::new());
@@ -118,7 +118,7 @@ impl Work {
             .collect())
     }
 
-    /// What the thing of a row that changes something is called here, where that is known.
+    /// The name of the entity that a row changes, if known.
     pub fn reference(&mut self, row: usize, kind: RecordKind) -> Result<Option<String>> {
         if kind == RecordKind::Comment {
             let Remark { comment, .. } = self.written.items.get(row)?;
@@ -143,7 +143,7 @@ impl Written {
         Ok(())
     }
 
-    /// What the entity of a row is called here; what is known of it, if it is not in the file or has no number yet.
+    /// The name of a row's entity; what is known of it, if it is not in the file or has no number yet.
     pub fn reference_of(&mut self, row: Option<usize>, known: String) -> Result<String> {
         match row {
             Some(row) if known.is_empty() => {

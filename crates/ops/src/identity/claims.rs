@@ -1,4 +1,4 @@
-//! What an identity token says of a CI run, in the words of GitHub Actions and GitLab, and what of it is believed.
+//! The claims of an identity token about a CI run, for GitHub Actions and GitLab, and which of them are trusted.
 
 use serde::Deserialize;
 use store::model::Time;
@@ -6,16 +6,17 @@ use store::model::Time;
 use super::refused;
 use crate::error::Result;
 
-/// How far the clocks of an issuer and of this server may be apart.
+/// The tolerated difference between the clocks of an issuer and of this server.
 const LEEWAY_S: i64 = 60;
-/// How long the id of a token may be, which is kept until the token has expired.
+/// The maximal length of a token's id, which is stored until the token has expired.
 const TOKEN_ID_MAX_BYTES: usize = 200;
 /// How long the name of a ref may be.
 const REF_MAX_CHARS: usize = 200;
-/// The last second that a token may say: in the year 9999.
+/// The latest accepted time: in the year 9999.
 const SECONDS_MAX: i64 = 253_402_300_799;
 
-/// What starts runs of a ref's own code, in GitHub Actions and then in GitLab. All else may run code of strangers while it claims a
+/// The events that run a ref's own code, in GitHub Actions and then in GitLab. Others may run untrusted code while the token
+/// names a
 /// ref of the repository: `pull_request_target`, `workflow_run`, comments, pipelines of merge requests.
 const OWN_CODE: &[&str] = &[
     "push",
@@ -63,7 +64,7 @@ enum Audience {
     Several(Vec<String>),
 }
 
-/// A number of a repository, which issuers write as a number or as text.
+/// The number of a repository, which issuers write as a number or as text.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Number {
@@ -85,10 +86,10 @@ impl Number {
     }
 }
 
-/// What a run has proved.
+/// The proved facts about a run.
 #[derive(Debug)]
 pub struct Proved {
-    /// Who has issued its identity.
+    /// The issuer of its identity.
     pub issuer: String,
     /// The id of the identity token.
     pub token_id: String,
@@ -100,18 +101,18 @@ pub struct Proved {
     pub ref_name: String,
     /// The commit.
     pub commit: String,
-    /// Why the code that ran may be another one than that of the ref.
+    /// Why the executed code may differ from that of the ref.
     pub doubt: Option<String>,
 }
 
 impl Claims {
-    /// Reads claims, which are to be believed only when the signature is right.
+    /// Parses claims, which may be trusted only if the signature is valid.
     pub fn parse(payload: &[u8]) -> Result<Claims> {
         serde_json::from_slice(payload)
             .map_err(|error| refused(format!("the claims of the identity token cannot be read: {error}")))
     }
 
-    /// Checks that the token was made for this server, and for nobody else who could use it as well.
+    /// Checks that the token was issued for this server only.
     pub fn check_audience(&self, expected: &str) -> Result<()> {
         let found = match &self.aud {
             Audience::One(one) => std::slice::from_ref(one),
@@ -127,7 +128,7 @@ impl Claims {
         )))
     }
 
-    /// What the run has proved at this time.
+    /// The facts that are proved at this time.
     pub fn proved(&self, now: Time) -> Result<Proved> {
         let used_until = self.check_time(now)?;
         let token_id = self.jti.clone().filter(|id| !id.is_empty() && id.len() <= TOKEN_ID_MAX_BYTES);
@@ -188,7 +189,7 @@ impl Claims {
         })
     }
 
-    /// The full name of the ref. GitLab's `ref` is a short name, and for merge requests that of a branch which may be a fork's.
+    /// The full name of the ref. GitLab's `ref` is a short name, and for merge requests a branch that may be a fork's.
     fn ref_name(&self) -> Result<String> {
         let short = || {
             let name = self.ref_name.as_deref()?;
@@ -217,7 +218,7 @@ impl Claims {
             .ok_or_else(|| refused("the identity token does not say which commit the run is of (sha)"))
     }
 
-    /// Why the code that ran may not be that of the ref.
+    /// Why the executed code may not be that of the ref.
     fn doubt(&self) -> Option<String> {
         let own = self.repository_id.as_ref().or(self.project_id.as_ref()).and_then(Number::digits);
         let differs = |head: &Option<Number>| head.as_ref().is_some_and(|head| head.digits() != own);

@@ -1,4 +1,4 @@
-//! A signed token (JWS, compact): its parts, and whether its signature is right.
+//! Parses a signed token (JWS, compact) and verifies its signature.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,12 +11,12 @@ use serde_json::Value;
 use super::refused;
 use crate::error::Result;
 
-/// A token whose signature is not checked yet.
+/// A token whose signature is not verified yet.
 pub struct Signed<'a> {
     header: Header,
     payload: Vec<u8>,
     signature: Vec<u8>,
-    /// The two parts that are signed.
+    /// The signed parts.
     message: &'a str,
     algorithm: Algorithm,
 }
@@ -26,11 +26,11 @@ struct Header {
     alg: String,
     #[serde(default)]
     kid: String,
-    /// What a reader must understand, or else reject the token. We understand nothing of the kind.
+    /// Extensions that a reader must support. We support none, so such a token is rejected.
     crit: Option<Value>,
 }
 
-/// The algorithms that are accepted. One that uses a shared secret, or none, would let anybody sign.
+/// The accepted algorithms. With a shared secret or none, anybody could sign.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Algorithm {
     Rs256,
@@ -46,7 +46,7 @@ impl Algorithm {
     }
 }
 
-/// The public key of an issuer, as far as it matters here.
+/// The public key of an issuer, as far as needed here.
 #[derive(Deserialize)]
 struct Key {
     kty: String,
@@ -61,7 +61,7 @@ struct Key {
 }
 
 impl<'a> Signed<'a> {
-    /// Takes a token apart.
+    /// Parses a token.
     pub fn parse(text: &'a str) -> Result<Signed<'a>> {
         let malformed =
             || refused("the identity token is malformed: expected a JWT, three parts with dots between them");
@@ -86,7 +86,7 @@ impl<'a> Signed<'a> {
         Ok(Signed { header, payload, signature, message, algorithm })
     }
 
-    /// What is signed. Not to be believed before [`Signed::verify`].
+    /// The payload. Untrusted before [`Signed::verify`].
     pub fn payload(&self) -> &[u8] {
         &self.payload
     }
@@ -96,7 +96,7 @@ impl<'a> Signed<'a> {
         &self.header.kid
     }
 
-    /// Checks the signature.
+    /// Verifies the signature.
     pub fn verify(&self, key: &Value) -> Result<()> {
         let algorithm = self.algorithm.name();
         let unfit = || {
@@ -132,5 +132,5 @@ impl<'a> Signed<'a> {
     }
 }
 
-/// How a point of a curve begins when both of its coordinates follow.
+/// The first byte of an uncompressed point on a curve.
 const UNCOMPRESSED_POINT: u8 = 4;

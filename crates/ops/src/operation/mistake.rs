@@ -1,11 +1,11 @@
-//! Reads arguments, and says what is wrong with them in words for people.
+//! Parses arguments, and words the errors for people.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::{Error, FieldError, Result};
 
-/// Reads arguments.
+/// Parses arguments.
 pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T> {
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let path = error.path().to_string();
@@ -13,7 +13,7 @@ pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T> {
     })
 }
 
-/// Turns the words of the deserializer into ours, and names the field.
+/// Rewords the deserializer's error, and names the field.
 fn explain(path: &str, message: &str) -> FieldError {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let within = |name: &str| if path == "." { name.to_owned() } else { format!("{path}.{name}") };
@@ -45,7 +45,7 @@ fn explain(path: &str, message: &str) -> FieldError {
     FieldError { field: field.to_owned(), message, allowed: Vec::new() }
 }
 
-/// What the deserializer waits for, as a person would say it.
+/// What the deserializer expects, in words for people.
 fn wanted(expected: &str) -> &str {
     match expected {
         "string or map" | "a string" | "a borrowed string" => "a text",
@@ -56,7 +56,7 @@ fn wanted(expected: &str) -> &str {
     }
 }
 
-/// A value as a person would write it: `9` for `integer `9``.
+/// A value in the usual notation: `9` for `integer `9``.
 fn plainly(found: &str) -> &str {
     for kind in ["integer ", "floating point ", "boolean ", "string "] {
         if let Some(value) = found.strip_prefix(kind) {

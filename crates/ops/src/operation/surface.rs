@@ -1,4 +1,4 @@
-//! How surfaces show an operation: its routes, commands and tools, and what they need to know of its answer.
+//! An operation's routes, commands and tools, and the properties of its answer that surfaces need.
 
 use store::model::Kind;
 
@@ -26,37 +26,37 @@ impl Method {
     }
 }
 
-/// A way to an operation over HTTP. Parts of the path in braces are arguments.
+/// An HTTP route of an operation. Parts of the path in braces are arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The method.
     pub method: Method,
     /// The path below `/api/v1`.
     pub path: &'static str,
-    /// Arguments that the route itself decides.
+    /// Arguments that the route sets.
     pub bind: &'static [(&'static str, &'static str)],
-    /// Arguments that make no sense on it: filters that its kind does not have.
+    /// Arguments without meaning on it: filters that its kind does not have.
     pub without: &'static [&'static str],
     /// The status of success.
     pub status: u16,
 }
 
 impl Route {
-    /// Binds arguments: the route of a kind decides the kind.
+    /// Sets arguments: the route of a kind sets the kind.
     #[must_use]
     pub const fn with(mut self, bind: &'static [(&'static str, &'static str)]) -> Route {
         self.bind = bind;
         self
     }
 
-    /// Leaves arguments out that would be refused.
+    /// Removes arguments that would be rejected.
     #[must_use]
     pub const fn without(mut self, names: &'static [&'static str]) -> Route {
         self.without = names;
         self
     }
 
-    /// Whether a request may say an argument, in the path or elsewhere.
+    /// Whether a request may give an argument, in the path or elsewhere.
     pub fn takes(&self, name: &str) -> bool {
         !self.without.contains(&name) && self.bind.iter().all(|(bound, _)| *bound != name)
     }
@@ -72,12 +72,12 @@ pub const fn get(path: &'static str) -> Route {
     Route { method: Method::Get, path, bind: &[], without: &[], status: 200 }
 }
 
-/// `POST path`, which makes something new.
+/// `POST path`, which creates something.
 pub const fn create(path: &'static str) -> Route {
     Route { method: Method::Post, path, bind: &[], without: &[], status: 201 }
 }
 
-/// `POST path`, which does something.
+/// `POST path`, which performs an action.
 pub const fn post(path: &'static str) -> Route {
     Route { method: Method::Post, path, bind: &[], without: &[], status: 200 }
 }
@@ -97,12 +97,12 @@ pub const fn delete(path: &'static str) -> Route {
     Route { method: Method::Delete, path, bind: &[], without: &[], status: 200 }
 }
 
-/// A way to an operation on the command line.
+/// A command of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
     /// Its words.
     pub words: &'static str,
-    /// Arguments that the command itself decides.
+    /// Arguments that the command sets.
     pub bind: &'static [(&'static str, &'static str)],
     /// Arguments that the command does not take.
     pub without: &'static [&'static str],
@@ -111,7 +111,7 @@ pub struct Command {
     /// The argument of which it takes several values: with more than one, the operation runs once for each, and all of them
     /// happen or none.
     pub several: Option<&'static str>,
-    /// What it does, where that is not what the operation says.
+    /// Its description, if it differs from the operation's.
     pub summary: Option<&'static str>,
 }
 
@@ -121,14 +121,14 @@ pub const fn command(words: &'static str) -> Command {
 }
 
 impl Command {
-    /// Binds arguments: the command of a kind decides the kind.
+    /// Sets arguments: the command of a kind sets the kind.
     #[must_use]
     pub const fn with(mut self, bind: &'static [(&'static str, &'static str)]) -> Command {
         self.bind = bind;
         self
     }
 
-    /// Leaves arguments out.
+    /// Removes arguments.
     #[must_use]
     pub const fn without(mut self, names: &'static [&'static str]) -> Command {
         self.without = names;
@@ -149,7 +149,7 @@ impl Command {
         self
     }
 
-    /// Says what the command does, where it does not do all that the operation can.
+    /// Describes the command, if it does only a part of the operation.
     #[must_use]
     pub const fn about(mut self, summary: &'static str) -> Command {
         self.summary = Some(summary);
@@ -167,35 +167,35 @@ impl Command {
     }
 }
 
-/// A way to an operation for agents.
+/// A tool of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tool {
-    /// The set that has it. Sets are chosen one by one, so each must be complete in itself.
+    /// Its tool set. Sets are chosen individually, so each must be complete in itself.
     pub set: &'static str,
-    /// Whether daily work needs it, so that agents are shown it unless they chose otherwise; and which of its arguments they are
-    /// shown then. The others are accepted all the same.
+    /// Whether it is in the default list for daily work, and which of its arguments are listed there.
+    /// The others are accepted nevertheless.
     pub daily: Option<&'static [&'static str]>,
-    /// Its name, where that is not the operation's.
+    /// Its name, if it differs from the operation's.
     pub name: Option<&'static str>,
-    /// What it does, where that is not what the operation says.
+    /// Its description, if it differs from the operation's.
     pub summary: Option<&'static str>,
-    /// Arguments that the tool itself decides.
+    /// Arguments that the tool sets.
     pub bind: &'static [(&'static str, &'static str)],
-    /// An argument's name here, and its name in the operation.
+    /// An argument's name in the tool, and its name in the operation.
     pub renamed: Option<(&'static str, &'static str)>,
-    /// The arguments that it takes, where those are not all: an agent pays for each that it is shown.
+    /// The accepted arguments, if not all: each listed argument costs tokens.
     pub shown: Option<&'static [&'static str]>,
-    /// Arguments that it does not take, of those that it otherwise would.
+    /// Arguments that it does not accept.
     pub hidden: &'static [&'static str],
-    /// Arguments that must be given, though the operation can do without them: the call would change nothing.
+    /// Arguments that are required, although the operation does not need them: without them the call would change nothing.
     pub required: &'static [&'static str],
     /// Choices of an argument that the operation would reject.
     pub refused: &'static [(&'static str, &'static str)],
-    /// Whether the answer can bring along what is above, below and beside the entity.
+    /// Whether the answer can include the parents, children and relationships of the entity.
     pub with_surroundings: bool,
-    /// What agents call it who have not read its name, which may be followed by a kind: `get` for `get_epic`.
+    /// Other names that agents use for it, which may be followed by a kind: `get` for `get_epic`.
     pub also: &'static [&'static str],
-    /// Arguments of a call, as JSON. The examples of all tools work one after the other, deletions last.
+    /// Example arguments, as JSON. The examples of all tools work one after the other, deletions last.
     pub example: &'static str,
 }
 
@@ -219,56 +219,56 @@ pub const fn tool(set: &'static str, example: &'static str) -> Tool {
 }
 
 impl Tool {
-    /// Calls the tool by another name than the operation's, and says what it does.
+    /// Gives the tool another name and description.
     #[must_use]
     pub const fn named(mut self, name: &'static str, summary: &'static str) -> Tool {
         (self.name, self.summary) = (Some(name), Some(summary));
         self
     }
 
-    /// Says what it does and when to use it, where agents need to know more than the operation says, or less.
+    /// Describes what it does and when to use it, if agents need more or less than the operation's documentation.
     #[must_use]
     pub const fn about(mut self, summary: &'static str) -> Tool {
         self.summary = Some(summary);
         self
     }
 
-    /// Is needed in daily work, with these of its arguments.
+    /// Lists it for daily work, with these of its arguments.
     #[must_use]
     pub const fn daily(mut self, arguments: &'static [&'static str]) -> Tool {
         self.daily = Some(arguments);
         self
     }
 
-    /// Binds arguments: the tool of a kind decides the kind.
+    /// Sets arguments: the tool of a kind sets the kind.
     #[must_use]
     pub const fn with(mut self, bind: &'static [(&'static str, &'static str)]) -> Tool {
         self.bind = bind;
         self
     }
 
-    /// Calls an argument by another name than the operation's, which comes second.
+    /// Renames an argument of the operation, which comes second.
     #[must_use]
     pub const fn renaming(mut self, here: &'static str, there: &'static str) -> Tool {
         self.renamed = Some((here, there));
         self
     }
 
-    /// Knows what else agents call the tool.
+    /// Adds other names that agents use for it.
     #[must_use]
     pub const fn also(mut self, names: &'static [&'static str]) -> Tool {
         self.also = names;
         self
     }
 
-    /// Takes these arguments alone.
+    /// Accepts only these arguments.
     #[must_use]
     pub const fn showing(mut self, names: &'static [&'static str]) -> Tool {
         self.shown = Some(names);
         self
     }
 
-    /// Takes all arguments but these.
+    /// Accepts all arguments but these.
     #[must_use]
     pub const fn hiding(mut self, names: &'static [&'static str]) -> Tool {
         self.hidden = names;
@@ -282,14 +282,14 @@ impl Tool {
         self
     }
 
-    /// Leaves out choices of arguments.
+    /// Removes choices of arguments.
     #[must_use]
     pub const fn refusing(mut self, choices: &'static [(&'static str, &'static str)]) -> Tool {
         self.refused = choices;
         self
     }
 
-    /// Can bring along what is around the entity.
+    /// Can include the surroundings of the entity.
     #[must_use]
     pub const fn with_surroundings(mut self) -> Tool {
         self.with_surroundings = true;
@@ -297,37 +297,37 @@ impl Tool {
     }
 }
 
-/// What an answer consists of, which decides how it is shortened for whoever can take only so much.
+/// The structure of an answer, which decides how it is truncated for a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// It is not shortened: whoever reads something in order to change it needs all of it.
+    /// It is not truncated, because nobody should edit what they have read only in part.
     Whole,
-    /// A list of things that can be read a page at a time. It is under the first name, and how many there are in all is at
-    /// the second; where that is empty, the answer has all of them.
+    /// A paged list. The first name is the field with its items, the second the field with the total;
+    /// without a second name, the answer is complete.
     Page(&'static str, &'static str),
-    /// Names, and what they mean.
+    /// A map of names to descriptions.
     Names,
-    /// What came of each of many operations.
+    /// The results of many operations.
     Steps,
-    /// One thing, in which long text can be cut.
+    /// One object, in which long texts can be cut.
     Thing,
-    /// A file under `content`, which can be got by itself elsewhere.
+    /// A file under `content`, which is available separately elsewhere.
     File,
 }
 
-/// What an operation does to the things that there are.
+/// The effect of an operation on existing entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Things may appear. The same call again makes more of them.
+    /// It may create entities. A repeated call creates more.
     Adds,
-    /// Things become different, and neither appear nor go. The same call again changes nothing more.
+    /// It changes entities. A repeated call changes nothing more.
     Edits,
-    /// Things go. The same call again finds nothing left to do.
+    /// It deletes entities. A repeated call finds nothing to do.
     Removes,
 }
 
 impl Change {
-    /// What the method of a route says, which has the same meaning.
+    /// The effect that follows from the method of a route.
     pub(super) const fn by(routes: &[Route]) -> Change {
         match routes {
             [Route { method: Method::Put | Method::Patch, .. }, ..] => Change::Edits,
@@ -337,7 +337,7 @@ impl Change {
     }
 }
 
-/// What an operation does to the caller's session.
+/// The effect of an operation on the caller's session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionChange {
     /// It begins.
@@ -351,11 +351,11 @@ pub enum SessionChange {
 /// The arguments by which an operation takes a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileArguments {
-    /// What is in the file.
+    /// The content of the file.
     pub content: &'static str,
-    /// Its format, which the file's name may tell.
+    /// Its format, which may be derived from the file's name.
     pub format: &'static str,
 }
 
-/// The columns of a list as a table, and the kind of entity that they are for, where the list may be of several kinds.
+/// The columns of a list as a table, and the kind of entity that they are for if the list may have several kinds.
 pub type Columns = (Option<Kind>, &'static [&'static str]);

@@ -1,4 +1,4 @@
-//! Relationships that have become suspect, and what made them so.
+//! Suspect relationships, and the changes that made them suspect.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,55 +17,55 @@ use crate::input::{Limit, Offset, Text};
 use crate::operation::{Columns, Command, Effect, Operation, Route, Tool, command, get, tool};
 use crate::page::{Cursor, Page, page_after, window};
 
-/// List relationships whose target's text has changed since they were made or confirmed.
+/// List suspect relationships: the target's text has changed since they were created or confirmed.
 ///
-/// With `details`, each says what its source says and what has changed in its target, which is all that is needed to
+/// With `details`, each has the text of its source and the changes in its target, which is all that is needed to
 /// confirm it, to change the source, or to delete the relationship.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListSuspectLinks {
     /// The key or id of a project.
     project: Option<Text<1, 64>>,
-    /// Also the text of the source, and the target's fields before and after the change. A page has at most 20 then.
+    /// Include the text of the source, and the target's fields before and after the change. A page then has at most 20 items.
     #[serde(default)]
     details: bool,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
-/// A relationship whose target has changed since.
+/// A suspect relationship.
 #[derive(Serialize, JsonSchema)]
 pub struct SuspectLink {
     #[serde(flatten)]
     link: Relationship,
     /// When the target changed.
     suspect_since: Time,
-    /// What the source and the target say.
+    /// The source and the target.
     #[serde(flatten)]
     details: Option<Details>,
 }
 
-/// What both ends of a suspect relationship say.
+/// The ends of a suspect relationship.
 #[derive(Serialize, JsonSchema)]
 struct Details {
-    /// The requirement that the relationship starts from.
+    /// The source requirement.
     source_says: Says,
-    /// The requirement that it leads to, as it is now.
+    /// The target requirement, in its current state.
     target_says: Says,
     /// The target's fields that differ from what was confirmed, each as `[then, now]`.
     changes: BTreeMap<String, [Value; 2]>,
 }
 
-/// What a requirement says.
+/// The state of a requirement.
 #[derive(Clone, Serialize, JsonSchema)]
 struct Says {
     /// The title.
     title: String,
-    /// The text, without its end where it is long.
+    /// The text, cut if it is long.
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
     /// The status.
@@ -77,11 +77,11 @@ struct Says {
 
 /// The name of the list in its cursors.
 const LIST: &str = "suspects";
-/// How many a page has at most when it has details.
+/// The maximal page size with details.
 const DETAILED_MAX: i64 = 20;
-/// How much of a text is shown; the target's changes are shown in full.
+/// How much of a text is shown; the target's changes are shown completely.
 const TEXT_MAX_CHARS: usize = 5_000;
-/// A target that has changed more often than this since a link was confirmed is compared with an older change.
+/// A target with more changes than this since a link was confirmed is compared with an older change.
 const STEPS_MAX: i64 = 200;
 
 impl Operation for ListSuspectLinks {
@@ -114,7 +114,7 @@ impl Operation for ListSuspectLinks {
     }
 }
 
-/// Adds what both ends of links say.
+/// Adds the ends of links.
 fn add_details(cx: &mut Cx<'_, '_>, links: &mut [SuspectLink]) -> Result<()> {
     let mut ids: Vec<&str> =
         links.iter().flat_map(|one| [&*one.link.source_id, &*one.link.target_id]).collect();
@@ -142,7 +142,7 @@ fn says(entity: &Entity) -> Says {
     }
 }
 
-/// The fields that make links suspect and are not what they were at a version, with their values then and now.
+/// The fields that make links suspect and differ from a version, with their values then and now.
 fn changes_since(cx: &mut Cx<'_, '_>, entity: &Entity, version: i64) -> Result<BTreeMap<String, [Value; 2]>> {
     let fields = FIELDS.iter().filter(|field| field.nature.makes_suspect);
     let type_name = entity.type_name.clone().map_or(Value::Null, Value::String);

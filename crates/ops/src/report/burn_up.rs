@@ -11,30 +11,30 @@ use crate::error::{Error, Result};
 use crate::input::{KindName, Number, Text};
 use crate::operation::{Columns, Command, Effect, Operation, Output, Route, Shape, command, get};
 
-/// Count how many user stories there were at the end of each of the last weeks, and how many of them were done.
+/// Count how many user stories existed at the end of each of the last weeks, and how many of them were done.
 ///
-/// Weeks begin on Monday, in UTC; the last one is the present. What was cancelled or is obsolete does not count. What was deleted counts
-/// until then. What was done before the store counted weeks is done since its last change.
+/// Weeks begin on Monday, in UTC; the last one is the current week. Cancelled and obsolete work does not count. Deleted work counts
+/// until its deletion. Work that was done before the store counted weeks counts as done since its last change.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetBurnUp {
-    /// The key or id of a project; all when absent.
+    /// The key or id of a project; default: all.
     project: Option<Text<1, 64>>,
-    /// The kind: `epic`, `user_story` or `requirement`; user stories when absent.
+    /// The kind: `epic`, `user_story` or `requirement`; default: user stories.
     kind: Option<KindName>,
-    /// How many weeks; 12 when absent.
+    /// How many weeks; default 12.
     weeks: Option<Number<1, 104>>,
 }
 
-/// How many there were, week by week.
+/// The numbers, week by week.
 #[derive(Serialize, JsonSchema)]
 pub struct BurnUp {
-    /// The key of the project that it is about.
+    /// The key of the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     project: Option<String>,
     /// The kind.
     kind: Kind,
-    /// The weeks, the present one last.
+    /// The weeks, the current one last.
     data: Vec<Week>,
 }
 
@@ -43,7 +43,7 @@ pub struct BurnUp {
 struct Week {
     /// Its Monday, such as `2026-11-16`.
     week: String,
-    /// How many there were at its end.
+    /// The number at its end.
     total: i64,
     /// How many of them were done.
     done: i64,
@@ -51,7 +51,7 @@ struct Week {
 
 impl Output for BurnUp {}
 
-/// How many weeks are counted when nobody says.
+/// The default number of weeks.
 const WEEKS: i64 = 12;
 
 impl Operation for GetBurnUp {

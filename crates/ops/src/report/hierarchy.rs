@@ -1,4 +1,4 @@
-//! The tree in numbers, and what is missing in it.
+//! The tree in numbers, and its gaps.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,36 +13,36 @@ use crate::input::{Id, Limit, Offset, Text};
 use crate::operation::{Command, Effect, Operation, Output, Route, Shape, Tool, command, get, tool};
 use crate::page::window;
 
-/// Show the tree of epics and user stories with numbers, and what is missing in it.
+/// Show the tree of epics and user stories with numbers, and its gaps.
 ///
-/// Missing are stories of an epic, criteria and requirements of a story, requirements that serve a criterion, and the
-/// criterion that a requirement serves. Each list shows the first 50 and says how many there are. `n_cited` and `n_verified`
-/// count the requirements and criteria that code or tests cite, and those that evidence closes.
+/// Gaps are epics without stories, stories without criteria or requirements, criteria without requirements, and
+/// requirements without a criterion. Each list shows the first 50 and the total. `n_cited` and `n_verified`
+/// count the requirements and criteria that are cited by code or tests, and those that are closed by evidence.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnalyzeHierarchy {
-    /// Only this epic and what is below it.
+    /// Only this epic and everything below it.
     epic_id: Option<Id>,
     /// Only this project: a key or an id.
     project: Option<Text<1, 64>>,
-    /// How many epics the tree shows; 50 when absent.
+    /// How many epics the tree shows; default 50.
     limit: Option<Limit>,
-    /// How many epics the tree leaves out.
+    /// How many epics the tree skips.
     offset: Option<Offset>,
 }
 
-/// The tree in numbers, and what is missing in it.
+/// The tree in numbers, and its gaps.
 #[derive(Serialize, JsonSchema)]
 pub struct HierarchyAnalysis {
-    /// How much there is in all.
+    /// The totals.
     totals: Counts,
     /// The epics, with their stories.
     epics: Vec<EpicNode>,
     /// How many requirements and criteria code or tests cite.
     n_cited: i64,
-    /// How many of them evidence closes.
+    /// How many of them are closed by evidence.
     n_verified: i64,
-    /// Whether stories were left out of the tree, because it has too many.
+    /// Whether stories were left out of the tree because there are too many.
     truncated: bool,
     /// Epics without user stories.
     epics_without_stories: Missing,
@@ -50,15 +50,15 @@ pub struct HierarchyAnalysis {
     stories_without_criteria: Missing,
     /// User stories without requirements.
     stories_without_requirements: Missing,
-    /// Acceptance criteria that no requirement serves.
+    /// Acceptance criteria without requirements.
     criteria_without_requirements: Missing,
-    /// Requirements that serve no acceptance criterion.
+    /// Requirements without an acceptance criterion.
     requirements_without_criterion: Missing,
 }
 
 impl Output for HierarchyAnalysis {}
 
-/// An epic with how much is below it.
+/// An epic with the numbers below it.
 #[derive(Serialize, JsonSchema)]
 struct EpicNode {
     /// The reference id.
@@ -76,14 +76,14 @@ struct EpicNode {
     /// How many requirements and criteria code or tests cite, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     n_cited: Option<i64>,
-    /// How many of them evidence closes.
+    /// How many of them are closed by evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     n_verified: Option<i64>,
     /// The user stories.
     user_stories: Vec<StoryNode>,
 }
 
-/// A user story with how much is below it.
+/// A user story with the numbers below it.
 #[derive(Serialize, JsonSchema)]
 struct StoryNode {
     /// The reference id.
@@ -99,17 +99,17 @@ struct StoryNode {
     /// How many requirements and criteria code or tests cite, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     n_cited: Option<i64>,
-    /// How many of them evidence closes.
+    /// How many of them are closed by evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     n_verified: Option<i64>,
 }
 
-/// What lacks something.
+/// A list of gaps.
 #[derive(Serialize, JsonSchema)]
 struct Missing {
     /// How many there are.
     total_count: i64,
-    /// False where there are more than that.
+    /// False if there are more.
     #[serde(skip_serializing_if = "Clone::clone")]
     #[schemars(default)]
     total_count_exact: bool,
@@ -119,7 +119,7 @@ struct Missing {
 
 /// How many user stories a tree shows.
 const STORIES_MAX: i64 = 1_000;
-/// How many entities a list of what lacks something shows.
+/// How many entities a list of gaps shows.
 const MISSING_MAX: i64 = 50;
 
 impl Operation for AnalyzeHierarchy {
@@ -130,7 +130,7 @@ impl Operation for AnalyzeHierarchy {
     const TOOLS: &'static [Tool] = &[tool("requirements", r#"{"epic_id": "EP-001"}"#)
         .also(&["hierarchy", "get_hierarchy", "analyze_hierarchy", "tree", "get_tree"])
         .daily(&["epic_id", "cursor"])
-        .about("The tree of epics and stories with its gaps: what is missing?")
+        .about("Show the tree of epics and stories with its gaps.")
         .showing(&["epic_id", "limit"])];
     const EFFECT: Effect = Effect::Reads;
     const SHAPE: Option<Shape> = Some(Shape::Page("epics", "/totals/epics"));

@@ -1,4 +1,4 @@
-//! What a change touches.
+//! The impact of a change.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,81 +15,81 @@ use crate::error::Result;
 use crate::input::{Id, Number};
 use crate::operation::{Command, Effect, Operation, Output, Route, Shape, Tool, command, get, tool};
 
-/// Find what is affected when something changes: what is below it, and the requirements that rest on it.
+/// Find what a change affects: everything below the entity, and the requirements that depend on it.
 ///
-/// Followed are `depends_on` and `derives_from` from their target to their source, `blocks` from its source to its target,
-/// the tree downwards, requirements that serve a criterion, and epics that a steering document is linked with. What is only
-/// related to it or in conflict with it is named too, and not followed further. `above` has what it is for: the criterion that
-/// a requirement serves, the story and the epic, which may no longer be met.
-/// `thread` says how much of something is in code and tests, which a change may make stale; get_thread names the places.
+/// It follows `depends_on` and `derives_from` from target to source, `blocks` from source to target,
+/// the tree downwards, requirements of a criterion, and epics of a steering document. Relationships such as
+/// `relates_to` and `conflicts_with` are listed, but not followed further. `above` has the criterion,
+/// the story and the epic of the entity, which may no longer be met.
+/// `thread` says how much of something code and tests cite, which a change may make stale; get_thread lists the places.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnalyzeImpact {
-    /// What changes, such as `REQ-012`.
+    /// The entity to change, such as `REQ-012`.
     reference: Id,
-    /// How many steps to follow; 3 when absent.
+    /// How many steps to follow; default 3.
     depth: Option<Number<1, 10>>,
 }
 
-/// What is affected by a change.
+/// The impact of a change.
 #[derive(Serialize, JsonSchema)]
 pub struct Impact {
-    /// The reference id of what changes.
+    /// The reference id of the changed entity.
     reference_id: String,
-    /// What it is.
+    /// Its kind.
     kind: Kind,
-    /// What it is called.
+    /// Its title.
     title: String,
     /// How many steps were followed.
     depth: i64,
-    /// How much of it is in code and tests; absent where nothing cites it.
+    /// How much of it code and tests cite; absent if nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
     thread: Option<Thread>,
-    /// How many are affected, by kind.
+    /// The number of affected entities, by kind.
     counts: BTreeMap<&'static str, i64>,
-    /// The criterion, the story and the epic that it is for, the nearest first. They are not counted as affected.
+    /// The criterion, the story and the epic that it belongs to, the nearest first. They do not count as affected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     above: Vec<Hit>,
-    /// How many of what changes and what is affected code or tests cite.
+    /// How many of the changed and the affected entities code or tests cite.
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(default)]
     n_cited: i64,
-    /// How many of what changes and what is affected evidence closes: a change may take that away.
+    /// How many of the changed and the affected entities are closed by evidence, which the change may invalidate.
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(default)]
     n_verified: i64,
-    /// What is affected, the nearest first.
+    /// The affected entities, the nearest first.
     affected: Vec<Hit>,
     /// Whether there is more than the first 1,000.
     truncated: bool,
-    /// The ids of relationships on the way whose target's text has changed since they were made or confirmed.
+    /// The ids of suspect relationships on the way.
     suspect_links: Vec<String>,
 }
 
 impl Output for Impact {}
 
-/// Something that is affected.
+/// An affected entity.
 #[derive(Serialize, JsonSchema)]
 struct Hit {
     /// The reference id.
     reference_id: String,
-    /// What it is.
+    /// The kind.
     kind: Kind,
     /// The title, or the beginning of a criterion's text.
     title: String,
     /// The status.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<String>,
-    /// How many steps away it is.
+    /// Its distance in steps.
     depth: i64,
-    /// The last step, as a sentence: `REQ-002 depends_on REQ-001`.
+    /// The last step, such as `REQ-002 depends_on REQ-001`.
     because: String,
-    /// The reference ids on the way, from what changes to this.
+    /// The reference ids on the path from the changed entity to this one.
     way: Vec<String>,
     /// Whether the relationship of the last step is suspect.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     suspect: bool,
-    /// How much of it is in code and tests; absent where nothing cites it.
+    /// How much of it code and tests cite; absent if nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
     thread: Option<Thread>,
     #[serde(skip)]
@@ -103,7 +103,7 @@ fn is_zero(count: &i64) -> bool {
 }
 
 const DEPTH: i64 = 3;
-/// How much is named at most.
+/// The maximal number of listed entities.
 const HITS_MAX: usize = 1_000;
 
 impl Operation for AnalyzeImpact {
@@ -159,7 +159,7 @@ impl Operation for AnalyzeImpact {
     }
 }
 
-/// What something is for, step by step up to the epic.
+/// The parents of an entity, up to the epic.
 fn above(cx: &mut Cx<'_, '_>, root: &Entity) -> Result<Vec<Hit>> {
     let mut hits = Vec::new();
     let mut way = vec![root.reference_id.clone()];
@@ -198,10 +198,10 @@ fn hit_above(above: &Entity, relation: &str, way: &[String]) -> Hit {
     }
 }
 
-/// What was found so far. Everything is found once, on a shortest way.
+/// The entities found so far, each on a shortest path.
 struct Found {
     hits: Vec<Hit>,
-    /// The way to everything that was found, by id.
+    /// The path to each found entity, by id.
     ways: HashMap<String, Vec<String>>,
     suspects: Vec<String>,
     truncated: bool,
@@ -213,12 +213,12 @@ impl Found {
         Found { hits: Vec::new(), ways, suspects: Vec::new(), truncated: false }
     }
 
-    /// Takes one step from everything at the edge, and returns the new edge.
+    /// Takes one step from all entities at the edge, and returns the new edge.
     fn follow(&mut self, cx: &mut Cx<'_, '_>, edge: &[String], depth: i64) -> Result<Vec<String>> {
         let mut next = Vec::new();
         for batch in edge.chunks(BATCH) {
             let ids: Vec<&str> = batch.iter().map(String::as_str).collect();
-            // A statement that brings more than can be named has cut something off.
+            // A query that returns more than can be listed has cut something off.
             let limit = HITS_MAX as i64 * 4;
             let around = report::affected_by(cx.tx, &ids, depth == 1, limit)?;
             self.truncated |= around.len() as i64 == limit;

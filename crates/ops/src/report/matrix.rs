@@ -1,4 +1,4 @@
-//! Which requirements are covered by what: criteria, or relationships with other requirements.
+//! The coverage of requirements by criteria, or by relationships with other requirements.
 
 use std::io;
 
@@ -21,29 +21,29 @@ use crate::operation::{Columns, Command, Effect, Operation, Output, Route, Shape
 use crate::page::{Cursor, window};
 use crate::project;
 
-/// Show which requirements of a project are covered by what, a page at a time: by acceptance criteria, or by
+/// Show the coverage of a project's requirements, by page: by acceptance criteria, or by
 /// relationships with other requirements.
 ///
-/// A requirement is a gap when nothing covers it: it serves no criterion, or it is not related to any other requirement.
-/// `thread` says how much of it is in code and tests.
+/// A requirement is a gap if nothing covers it: it has no criterion, or no relationship.
+/// `thread` says how much of it code and tests cite.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetMatrix {
     /// The key or id of the project.
     project: Text<1, 64>,
-    /// What requirements are held against.
+    /// What requirements are compared with.
     #[serde(default)]
     against: Against,
-    /// Only requirements that nothing covers.
+    /// Only gaps.
     #[serde(default)]
     only_gaps: bool,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
-/// What requirements are held against.
+/// What requirements are compared with.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -58,21 +58,21 @@ enum Against {
 /// Requirements and what covers them.
 #[derive(Serialize, JsonSchema)]
 pub struct Matrix {
-    /// What requirements are held against.
+    /// What requirements are compared with.
     against: Against,
-    /// What can cover the requirements of this page.
+    /// The criteria or types that can cover the requirements of this page.
     columns: Vec<Column>,
     /// The requirements.
     data: Vec<Row>,
-    /// How many there are on all pages.
+    /// The number on all pages.
     total_count: i64,
-    /// False where there are more than that.
+    /// False if there are more.
     #[serde(skip_serializing_if = "Clone::clone")]
     #[schemars(default)]
     total_count_exact: bool,
-    /// How many this page could hold.
+    /// The maximal number of items on this page.
     limit: i64,
-    /// Where the next page begins, if there is one.
+    /// The start of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
@@ -86,7 +86,7 @@ struct Column {
     name: String,
     /// The beginning of the criterion's text, or the type read from the other end.
     title: String,
-    /// The user story of the criterion; only its requirements can serve it.
+    /// The user story of the criterion; only its requirements can have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     user_story: Option<String>,
 }
@@ -110,7 +110,7 @@ struct Row {
     gap: bool,
     /// What covers it.
     covered_by: Vec<Cover>,
-    /// How much of it is in code and tests; absent where nothing cites it.
+    /// How much of it code and tests cite; absent if nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
     thread: Option<Thread>,
 }
@@ -173,16 +173,16 @@ impl Operation for GetMatrix {
     }
 }
 
-/// Export which requirements of a project are covered by what, as CSV for spreadsheets.
+/// Export the coverage of a project's requirements, as CSV for spreadsheets.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExportMatrix {
     /// The key or id of the project.
     project: Text<1, 64>,
-    /// What requirements are held against.
+    /// What requirements are compared with.
     #[serde(default)]
     against: Against,
-    /// Only requirements that nothing covers.
+    /// Only gaps.
     #[serde(default)]
     only_gaps: bool,
 }
@@ -214,7 +214,7 @@ impl Operation for ExportMatrix {
     }
 }
 
-/// What a matrix is about.
+/// The scope of a matrix.
 struct Sheet {
     project: Project,
     against: Against,
@@ -250,7 +250,7 @@ impl Sheet {
         Ok((found, next))
     }
 
-    /// The requirements with what covers them, and what could.
+    /// The requirements with their coverage, and what could cover them.
     fn rows(&self, cx: &mut Cx<'_, '_>, requirements: &[Entity]) -> Result<(Vec<Column>, Vec<Row>)> {
         let (columns, mut rows) = match self.against {
             Against::Criteria => by_criteria(cx, requirements)?,
@@ -288,7 +288,7 @@ impl Sheet {
         }
     }
 
-    /// A row as cells; several covers of one type stand in one cell.
+    /// A row as cells; several relationships of one type share a cell.
     fn line(&self, row: Row, types: &[String]) -> Vec<String> {
         let gap = if row.gap { "yes" } else { "" };
         let mut cells = vec![

@@ -1,4 +1,4 @@
-//! How far the work is.
+//! Progress by status.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,24 +13,25 @@ use crate::error::Result;
 use crate::input::{Id, Text};
 use crate::operation::{Command, Effect, Operation, Output, Route, Tool, command, get, tool};
 
-/// Count epics, user stories and requirements by status, priority, type or assignee, and show what stands out.
+/// Count epics, user stories and requirements by status, priority, type or assignee, and list exceptional cases.
 ///
-/// A final status of a status model says whether what has it is done, cancelled or obsolete. Percentages are of what is
-/// neither cancelled nor obsolete. Of requirements and criteria it says, too, how many are cited by code or tests, and how many
+/// A final status means that the work is done, cancelled or obsolete, as its status model says. Percentages are of what is
+/// neither cancelled nor obsolete. For requirements and criteria the report also counts how many are cited by code or tests,
+/// and how many
 /// are verified: closed by evidence.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetStatusReport {
-    /// Only this epic and what is below it.
+    /// Only this epic and everything below it.
     epic_id: Option<Id>,
     /// Only this project: a key or an id.
     project: Option<Text<1, 64>>,
-    /// What to count by.
+    /// The grouping.
     #[serde(default)]
     group_by: GroupBy,
 }
 
-/// What to count by.
+/// The grouping.
 #[derive(Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -46,24 +47,24 @@ enum GroupBy {
     Assignee,
 }
 
-/// How far the work is.
+/// The progress of the work.
 #[derive(Serialize, JsonSchema)]
 pub struct StatusReport {
-    /// The reference id of the epic that it is about.
+    /// The reference id of the epic, if only one was counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     epic: Option<String>,
-    /// The key of the project that it is about.
+    /// The key of the project, if only one was counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     project: Option<String>,
-    /// What was counted by.
+    /// The grouping.
     group_by: GroupBy,
-    /// How many entities it is about.
+    /// The total number of entities.
     total: i64,
     /// The counts of each kind.
     kinds: Vec<KindReport>,
-    /// Epics and stories that were begun and have not ended, the longest untouched first.
+    /// Epics and stories in progress, the longest unchanged first.
     oldest_in_progress: Vec<UnderWay>,
-    /// User stories that are done, although requirements of them still have the initial status.
+    /// User stories that are done although some of their requirements have the initial status.
     stories_done_over_drafts: TooEarly,
 }
 
@@ -88,22 +89,22 @@ struct KindReport {
     /// How many are obsolete.
     #[serde(skip_serializing_if = "Option::is_none")]
     obsolete: Option<i64>,
-    /// How many are done of a hundred that are neither cancelled nor obsolete, rounded down.
+    /// The percentage that is done, of those that are neither cancelled nor obsolete, rounded down.
     #[serde(skip_serializing_if = "Option::is_none")]
     done_percent: Option<i64>,
     /// How many code or tests cite.
     #[serde(skip_serializing_if = "Option::is_none")]
     cited: Option<i64>,
-    /// How many evidence closes.
+    /// How many are closed by evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     verified: Option<i64>,
-    /// How many evidence closes of a hundred that are neither cancelled nor obsolete, rounded down.
+    /// The percentage closed by evidence, of those that are neither cancelled nor obsolete, rounded down.
     #[serde(skip_serializing_if = "Option::is_none")]
     verified_percent: Option<i64>,
-    /// How many are given to nobody.
+    /// How many are unassigned.
     #[serde(skip_serializing_if = "Option::is_none")]
     unassigned: Option<i64>,
-    /// The groups; the 100 largest when there are more.
+    /// The groups; the 100 largest if there are more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     groups: Vec<GroupCount>,
     /// How many are in groups that are not shown.
@@ -111,12 +112,12 @@ struct KindReport {
     others: Option<i64>,
 }
 
-/// User stories that were called done too early.
+/// User stories that are done although some of their requirements have the initial status.
 #[derive(Serialize, JsonSchema)]
 struct TooEarly {
     /// How many there are.
     total_count: i64,
-    /// False where there are more than that.
+    /// False if there are more.
     #[serde(skip_serializing_if = "Clone::clone")]
     #[schemars(default)]
     total_count_exact: bool,
@@ -158,7 +159,7 @@ impl Operation for GetStatusReport {
                 "progress_report",
             ])
             .daily(&["epic_id", "group_by"])
-            .about("How far is it? Counts by status, or by group_by, and what stands out.")
+            .about("Report progress: counts by status or by group_by, and exceptional cases.")
             .showing(&["epic_id", "group_by"])];
     const EFFECT: Effect = Effect::Reads;
 

@@ -1,4 +1,4 @@
-//! Completes what is being typed into a search.
+//! Completes a search query while it is typed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,22 +11,22 @@ use crate::error::Result;
 use crate::input::{Number, Text};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, get};
 
-/// How many suggestions there are when nobody says.
+/// The default number of suggestions.
 const LIMIT: i64 = 10;
 
-/// Complete what is being typed: reference ids, titles, statuses, types and users.
+/// Complete a query while it is typed: reference ids, titles, statuses, types and users.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchSuggestions {
-    /// What was typed so far: 1 to 1,000 characters.
+    /// The text so far: 1 to 1,000 characters.
     query: String,
     /// The key or id of a project.
     project: Option<Text<1, 64>>,
-    /// How many to return; 10 when absent.
+    /// How many to return; default 10.
     limit: Option<Number<1, 50>>,
 }
 
-/// What a text may become, the likeliest first.
+/// Completions, the most likely first.
 #[derive(Serialize, JsonSchema)]
 pub struct Suggestions {
     /// The suggestions.
@@ -38,14 +38,14 @@ impl Output for Suggestions {}
 /// A suggestion.
 #[derive(Serialize, JsonSchema)]
 pub struct Suggested {
-    /// What to put in place of what was typed.
+    /// The text to insert instead.
     text: String,
-    /// What it is.
+    /// The kind of suggestion.
     of: Of,
     /// The entity's reference id.
     #[serde(skip_serializing_if = "Option::is_none")]
     reference_id: Option<String>,
-    /// What the entity is.
+    /// The entity's kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<Kind>,
     /// The entity's title.
@@ -53,7 +53,7 @@ pub struct Suggested {
     title: Option<String>,
 }
 
-/// What a suggestion is.
+/// The kind of a suggestion.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Of {

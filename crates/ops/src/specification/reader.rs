@@ -1,5 +1,5 @@
-//! Reads a specification part by part. A part is read with a few statements, each of which an index serves from where the part begins,
-//! so that a part far behind costs no more than the first one.
+//! Reads a specification part by part. A part takes a few queries, each of which starts at the beginning of the part by an index,
+//! so that a late part costs no more than the first one.
 
 use document::{Node, NodeKind, NodeState, Numbering};
 use store::entity::{self, Entity, Extent, STORIES_AT_ONCE};
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 /// How many epics are read at once.
 const EPICS_AT_ONCE: i64 = 16;
 
-/// How far down a specification is read.
+/// The depth to which a specification is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// Epics and stories.
@@ -22,7 +22,7 @@ pub(crate) enum Depth {
     All,
 }
 
-/// Where a specification is read, and how far it was read.
+/// The position in a specification.
 pub(crate) struct Reader {
     extent: Extent,
     depth: Depth,
@@ -30,11 +30,11 @@ pub(crate) struct Reader {
     place: Place,
 }
 
-/// What comes next.
+/// The next node.
 enum Place {
     /// The first epic.
     Start,
-    /// This, within an epic and a story.
+    /// This node, within an epic and a story.
     At(Box<At>),
     /// Nothing.
     End,
@@ -43,12 +43,12 @@ enum Place {
 #[derive(Clone)]
 struct At {
     next: Entity,
-    /// The epic and the story that it is in.
+    /// The epic and the story of the position.
     above: Vec<Entity>,
 }
 
 impl Reader {
-    /// Reads a project, or an epic of it, from its beginning.
+    /// Reads a project, or an epic of it, from the start.
     pub fn new(cx: &mut Cx<'_, '_>, project: &Project, epic: Option<Entity>, depth: Depth) -> Result<Reader> {
         let mut models = Vec::new();
         for kind in [Kind::Epic, Kind::UserStory, Kind::Requirement] {
@@ -63,7 +63,7 @@ impl Reader {
         Ok(Reader { extent, depth, models, place })
     }
 
-    /// Begins with something instead, which must be a part of what is read.
+    /// Starts at another node, which must be in the specification.
     pub fn begin_with(&mut self, cx: &mut Cx<'_, '_>, field: &str, next: Entity) -> Result<()> {
         if !matches!(next.kind, Kind::Epic | Kind::UserStory | Kind::AcceptanceCriteria | Kind::Requirement) {
             let message = format!(
@@ -92,7 +92,7 @@ impl Reader {
         Ok(())
     }
 
-    /// What comes next, if that is known.
+    /// The next node, if known.
     pub fn next(&self) -> Option<&Entity> {
         match &self.place {
             Place::At(at) => Some(&at.next),
@@ -105,7 +105,7 @@ impl Reader {
         matches!(self.place, Place::End)
     }
 
-    /// What the next part begins within, with numbers.
+    /// The epic and story within which the next part starts, with numbers.
     pub fn within(&mut self, cx: &mut Cx<'_, '_>) -> Result<Vec<Node>> {
         let Place::At(at) = &self.place else { return Ok(Vec::new()) };
         let above = at.above.clone();
@@ -117,7 +117,7 @@ impl Reader {
         Ok(nodes)
     }
 
-    /// Reads the next part, of at most so many nodes.
+    /// Reads the next part, with at most `limit` nodes.
     pub fn read(&mut self, cx: &mut Cx<'_, '_>, limit: i64) -> Result<Vec<Node>> {
         let place = std::mem::replace(&mut self.place, Place::End);
         let at = match place {
@@ -164,7 +164,7 @@ impl Reader {
         }
     }
 
-    /// Adds the stories of an epic with what is below them, from a place on; false when the part is full.
+    /// Adds the stories of an epic with everything below, from a position on; false if the part is full.
     fn stories(
         &self,
         cx: &mut Cx<'_, '_>,
@@ -202,7 +202,7 @@ impl Reader {
         }
     }
 
-    /// Adds something to a part; false when that is full, and this is next.
+    /// Adds a node to a part; false if that is full, and this node is next.
     fn add(&self, part: &mut Part, entity: &Entity, above: &[&Entity], numbering: &mut Numbering) -> bool {
         if part.nodes.len() == part.limit {
             let above = above.iter().map(|entity| (*entity).clone()).collect();
@@ -218,7 +218,7 @@ impl Reader {
         part.nodes
     }
 
-    /// The numbering just before something.
+    /// The numbering before a node.
     fn numbering(&self, cx: &mut Cx<'_, '_>, above: &[Entity], next: &Entity) -> Result<Numbering> {
         let epic = above.first().unwrap_or(next);
         let n_epics = entity::n_epics_before(cx.tx, &epic.project_id, epic.number)?;
@@ -236,7 +236,7 @@ impl Reader {
         Ok(Numbering::after(n_epics + 1, n_stories + 1, n_requirements))
     }
 
-    /// What a specification shows of something.
+    /// The node of an entity.
     fn node(&self, entity: &Entity, numbering: &mut Numbering) -> Option<Node> {
         let kind = match entity.kind {
             Kind::Epic => NodeKind::Epic,
@@ -273,7 +273,7 @@ impl Reader {
     }
 }
 
-/// What was read so far.
+/// The nodes read so far.
 struct Part {
     nodes: Vec<Node>,
     limit: usize,
@@ -281,7 +281,7 @@ struct Part {
 }
 
 impl Part {
-    /// How many more nodes are wanted, with the one that comes after them.
+    /// How many more nodes are needed, including the one after them.
     fn room(&self) -> i64 {
         (self.limit - self.nodes.len()) as i64 + 1
     }

@@ -1,4 +1,4 @@
-//! What a thread looks like: requirements and criteria, their units, and what cites and tests each.
+//! The structure of a thread: requirements and criteria, their units, and what cites and tests each.
 
 use evidence::Verdict;
 use schemars::JsonSchema;
@@ -13,50 +13,50 @@ use super::pushing;
 use crate::operation::Output;
 use crate::threat::state::ItemThreat;
 
-/// The thread from somewhere.
+/// The thread from a starting point.
 #[derive(Serialize, JsonSchema)]
 pub struct Thread {
-    /// Where it begins.
+    /// The starting point.
     pub(super) from: String,
-    /// What it begins with, where that is an epic or a user story.
+    /// The epic or user story itself, if the thread starts there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) about: Option<Link>,
-    /// What is above it, the epic first.
+    /// Its parents, the epic first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) chain: Vec<Link>,
-    /// The threats to what it begins with, where that is a user story.
+    /// The threats to the user story, if the thread starts there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) threats: Vec<ItemThreat>,
     /// The requirements and criteria on it.
     pub(super) data: Vec<ThreadItem>,
-    /// How many there are.
+    /// Their number.
     pub(super) total_count: i64,
-    /// How many of them something cites.
+    /// How many of them are cited.
     pub(super) cited: i64,
-    /// How many of them evidence closes.
+    /// How many of them are closed by evidence.
     pub(super) verified: i64,
-    /// The repositories that were looked at, and what was pushed of them.
+    /// The repositories, and their last pushes.
     pub(super) heads: Vec<pushing::Head>,
-    /// What the reader should know.
+    /// Notes for the reader.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) note: Option<String>,
-    /// How many this page could hold.
+    /// The maximal number of items on this page.
     pub(super) limit: i64,
-    /// How many came before.
+    /// The number of skipped items.
     pub(super) offset: i64,
-    /// Where the next page begins, if there is one.
+    /// The start of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) next_cursor: Option<String>,
 }
 
 impl Output for Thread {}
 
-/// Something above.
+/// A parent.
 #[derive(Clone, Serialize, JsonSchema)]
 pub(super) struct Link {
     /// The reference id.
     pub(super) reference_id: String,
-    /// What it is.
+    /// The kind.
     pub(super) kind: Kind,
     /// Its title.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,30 +68,30 @@ pub(super) struct Link {
 pub(super) struct ThreadItem {
     /// The reference id.
     pub(super) reference_id: String,
-    /// What it is.
+    /// The kind.
     pub(super) kind: Kind,
     /// Its title, or its text.
     pub(super) title: String,
     /// Its status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) status: Option<String>,
-    /// What is above it: its user story, where the thread begins with an epic; all, the epic first, where it begins in code.
+    /// Its user story, if the thread starts at an epic; all parents, the epic first, if it starts in code.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) chain: Vec<Link>,
     /// Whether evidence closes all of its units.
     pub(super) verified: bool,
     /// Its units.
     pub(super) units: Vec<UnitThread>,
-    /// Citations that do not quote the present text.
+    /// Citations that do not quote the current text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) outdated: Vec<CodePlace>,
-    /// The threats to it, or that it is against, and how each stands.
+    /// The threats to it, or that it is against, with their states.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) threats: Vec<ItemThreat>,
-    /// How many more of both there are, for which the answer has no room.
+    /// How many more of both were left out because of the budget.
     #[serde(skip_serializing_if = "is_none")]
     pub(super) left_out: i64,
-    /// Its place among those that were looked at.
+    /// Its position among all items.
     #[serde(skip)]
     pub(super) position: usize,
 }
@@ -105,12 +105,12 @@ fn is_none(count: &i64) -> bool {
 pub(super) struct UnitThread {
     /// Its text.
     pub(super) text: String,
-    /// Whether the place that the thread begins at cites it.
+    /// Whether the starting point cites it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) asked: bool,
     /// The hash by which it is cited.
     pub(super) hash: String,
-    /// What its tests show.
+    /// Its verdict.
     pub(super) verdict: String,
     /// Whether that closes it.
     pub(super) closed: bool,
@@ -123,10 +123,10 @@ pub(super) struct UnitThread {
     /// The tests that cite it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) tests: Vec<TestThread>,
-    /// What people have tried.
+    /// Evidence that people recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) manual: Vec<ManualEvidence>,
-    /// How many more places and trials there are, for which the answer has no room.
+    /// How many more places and records were left out because of the budget.
     #[serde(skip_serializing_if = "is_none")]
     pub(super) left_out: i64,
 }
@@ -134,21 +134,21 @@ pub(super) struct UnitThread {
 /// A place in the code that cites something.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct CodePlace {
-    /// The repository, where several were looked at.
+    /// The repository, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) repository: Option<String>,
     /// The file and the line: `src/kettle.rs:42`.
     pub(super) place: String,
-    /// The function that it is in.
+    /// The function that contains it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) symbol: Option<String>,
-    /// What it says about the unit, where it is not that the code does it: `test`, `exception`, `todo` or `implication`.
+    /// Its type, if it is not an implementation: `test`, `exception`, `todo` or `implication`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) kind: Option<CitationKind>,
-    /// `suspect`, `stale`, `broken` or `gone`, where it does not quote the present text.
+    /// `suspect`, `stale`, `broken` or `gone`, if it does not quote the current text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) state: Option<&'static str>,
-    /// The last version that had the text which it quotes.
+    /// The last version with the quoted text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) quoted_version: Option<i64>,
 }
@@ -156,15 +156,15 @@ pub(super) struct CodePlace {
 /// A test that cites something, and its run.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct TestThread {
-    /// Where it is.
+    /// The place of the test.
     #[serde(flatten)]
     pub(super) place: CodePlace,
-    /// What it shows.
+    /// Its verdict.
     pub(super) verdict: String,
-    /// How it ended.
+    /// Its result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) outcome: Option<String>,
-    /// How often it was tried, where that was more than once.
+    /// The number of attempts, if there were several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) attempts: Option<i64>,
     /// The run.
@@ -175,7 +175,7 @@ pub(super) struct TestThread {
 /// The run of a test.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct RunThread {
-    /// The tools whose reports it is from.
+    /// The tools that reported it.
     pub(super) tool: String,
     /// The commit that it ran on.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -183,7 +183,7 @@ pub(super) struct RunThread {
     /// The ref that it ran on.
     #[serde(rename = "ref")]
     pub(super) ref_name: String,
-    /// How much is known of who ran it.
+    /// The trust of the run.
     pub(super) trust: String,
     /// When it was pushed.
     pub(super) at: Time,

@@ -23,19 +23,19 @@ impl Output for Baseline {
     }
 }
 
-/// How many baselines a project may have.
+/// The maximal number of baselines in a project.
 const BASELINES_MAX: i64 = 100;
 
-/// Pin the present state of a project under a name: the version of everything in it, what was verified, and the citations that its
-/// repositories have.
+/// Pin the current state of a project under a name: the version of everything in it, what is verified, and the citations of its
+/// repositories.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PinBaseline {
-    /// The project: a key or an id; the default project when absent.
+    /// The project: a key or an id; default: the default project.
     project: Option<Text<1, 64>>,
     /// Its name, such as `Release 1.2`.
     name: Text<1, 100>,
-    /// What it is for.
+    /// Its purpose.
     note: Option<Text<0, 2_000>>,
 }
 
@@ -79,17 +79,17 @@ impl Operation for PinBaseline {
     }
 }
 
-/// List the baselines of a project, the newest first.
+/// List the baselines of a project, newest first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListBaselines {
-    /// The project: a key or an id; the default project when absent.
+    /// The project: a key or an id; default: the default project.
     project: Option<Text<1, 64>>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -111,11 +111,11 @@ impl Operation for ListBaselines {
     }
 }
 
-/// Delete a baseline. What it was about stays.
+/// Delete a baseline. The entities stay unchanged.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteBaseline {
-    /// The project: a key or an id; the default project when absent.
+    /// The project: a key or an id; default: the default project.
     project: Option<Text<1, 64>>,
     /// Its name or id.
     baseline: Text<1, 100>,
@@ -138,25 +138,26 @@ impl Operation for DeleteBaseline {
     }
 }
 
-/// Compare a baseline with another one, or with the present: what was added, removed or changed, and what was verified or no longer is.
+/// Compare a baseline with another one, or with the present: what was added, removed or changed, and what became verified or no
+/// longer is.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CompareBaselines {
-    /// The project: a key or an id; the default project when absent.
+    /// The project: a key or an id; default: the default project.
     project: Option<Text<1, 64>>,
     /// The name or id of the earlier baseline.
     from: Text<1, 100>,
-    /// The name or id of the later one; the present when absent.
+    /// The name or id of the later one; default: the present.
     to: Option<Text<1, 100>>,
-    /// How many differences to return; 50 when absent.
+    /// How many differences to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
-/// What differs between two states of a project.
+/// The differences between two states of a project.
 #[derive(Serialize, JsonSchema)]
 pub struct Comparison {
     /// The earlier baseline.
@@ -168,35 +169,35 @@ pub struct Comparison {
     added: i64,
     /// How many were removed.
     removed: i64,
-    /// How many have another text.
+    /// How many have a different text.
     reworded: i64,
-    /// How many are verified that were not.
+    /// How many became verified.
     newly_verified: i64,
     /// How many are no longer verified.
     no_longer_verified: i64,
     /// The differences.
     data: Vec<Difference>,
-    /// How many there are.
+    /// Their number.
     total_count: i64,
-    /// How many this page could hold.
+    /// The maximal number of items on this page.
     limit: i64,
-    /// How many came before.
+    /// The number of skipped items.
     offset: i64,
-    /// Where the next page begins, if there is one.
+    /// The start of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
 
 impl Output for Comparison {}
 
-/// Something that differs.
+/// A difference.
 #[derive(Serialize, JsonSchema)]
 struct Difference {
     /// The reference id.
     reference_id: String,
-    /// What it is.
+    /// The kind.
     kind: Kind,
-    /// Its title, or the beginning of its text, now.
+    /// Its current title, or the beginning of its text.
     title: String,
     /// `added`, `removed`, `reworded`, `changed` or `verification`.
     what: &'static str,
@@ -206,13 +207,13 @@ struct Difference {
     /// The version in the later state.
     #[serde(skip_serializing_if = "Option::is_none")]
     version_after: Option<i64>,
-    /// The text in the earlier state, where it is another.
+    /// The text in the earlier state, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     text_before: Option<String>,
-    /// The text in the later state.
+    /// The text in the later state, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     text_after: Option<String>,
-    /// Whether it was verified in the earlier state, where it is another in the later.
+    /// Whether it was verified in the earlier state, if that differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     was_verified: Option<bool>,
 }
@@ -298,11 +299,11 @@ fn difference(cx: &mut Cx<'_, '_>, pair: &Pair) -> Result<Difference> {
     })
 }
 
-/// Export a baseline as it was: what each requirement said then, and whether it was verified.
+/// Export a baseline: the text of each requirement at that time, and whether it was verified.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExportBaseline {
-    /// The project: a key or an id; the default project when absent.
+    /// The project: a key or an id; default: the default project.
     project: Option<Text<1, 64>>,
     /// The name or id of the baseline.
     baseline: Text<1, 100>,
@@ -394,7 +395,7 @@ fn markdown(baseline: &Baseline, pinned: &[Pinned]) -> String {
     text
 }
 
-/// What an entity said at a version.
+/// The text of an entity in a version.
 fn text_at(cx: &mut Cx<'_, '_>, entity_id: &str, version: i64) -> Result<String> {
     let Some(entity) = entity::find(cx.tx, &Reference::Id(entity_id.to_owned()))? else {
         return Ok(String::new());

@@ -1,5 +1,5 @@
-//! The checkout that a caller works in, where it is on the machine of the store: what it would push is joined as it is now, so that
-//! nothing has to be pushed.
+//! The caller's checkout, if it is on the machine of the store: its current content replaces a push, so that
+//! no push is needed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -20,38 +20,38 @@ use super::{push_evidence, push_trace};
 use crate::context::Cx;
 use crate::error::Result;
 
-/// The id of what is in no store.
+/// The id of a repository that is not in the store.
 const NOT_STORED: &str = "checkout";
 
-/// Looks at the checkout that a caller works in.
+/// Reads the caller's checkout.
 pub type LookBeside = Arc<dyn Fn() -> Option<Arc<CheckoutBeside>> + Send + Sync>;
 
-/// Checks what a checkout has changed since a base, or since where its branch began; an error says why it cannot. What it finds keeps
+/// Checks the changes of a checkout since a base, by default the merge base; an error says why it cannot. Findings keep
 /// `finish_work` from finishing.
 pub type CheckChange = Box<dyn Fn(Option<&str>) -> Result<Vec<Finding>, String> + Send + Sync>;
 
-/// Something that a change has made worse.
+/// A finding of the check of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// The rule, such as `stale-citation`.
     pub rule: String,
-    /// Where: `src/kettle.rs:42`.
+    /// The place: `src/kettle.rs:42`.
     pub place: String,
-    /// What is wrong, and what to do.
+    /// The problem, and what to do.
     pub message: String,
 }
 
-/// A checkout as it is now.
+/// The current content of a checkout.
 pub struct CheckoutBeside {
-    /// What its repository is called.
+    /// The name of its repository.
     pub repository: String,
-    /// The key of the project that it belongs to.
+    /// The key of its project.
     pub project: String,
-    /// The least verdict that closes a unit, where the store does not know the repository.
+    /// The least verdict that closes a unit, if the store does not know the repository.
     pub closes_at: String,
-    /// The least trust in a run that closes anything, there too.
+    /// The least trust in a run that closes anything, in the same case.
     pub trust_min: String,
-    /// The refs whose runs close, there too; the one that is checked out if there are none.
+    /// The refs whose runs close, in the same case; by default the ref that is checked out.
     pub closing_refs: Vec<String>,
     /// The ref that is checked out.
     pub ref_name: Option<String>,
@@ -59,17 +59,17 @@ pub struct CheckoutBeside {
     pub commit: Option<String>,
     /// Whether files differ from that commit.
     pub is_dirty: bool,
-    /// Its files, and what cites requirements in them.
+    /// Its files, with their citations of requirements.
     pub files: Vec<PushedFile>,
     /// The comment styles of its files.
     pub styles: Vec<StyleUse>,
-    /// Whether citations name the section of their target, as real Duvet needs it.
+    /// Whether citations need the section of their target, for Duvet.
     pub cites_sections: bool,
-    /// Checks its change since a base, where that can be done.
+    /// Checks its change since a base, if possible.
     pub check: Option<CheckChange>,
-    /// What its reports tell of the last test run.
+    /// The last test run, from its reports.
     pub run: Option<RunBeside>,
-    /// What it means in the store, once somebody has asked.
+    /// Its citations resolved in the store, once requested.
     meaning: Mutex<Option<Arc<Rows>>>,
 }
 
@@ -77,11 +77,11 @@ pub struct CheckoutBeside {
 pub struct RunBeside {
     /// The tools that wrote them.
     pub tool: String,
-    /// Whether they tell of everything that ran.
+    /// Whether they report everything that ran.
     pub is_whole: bool,
     /// The tests that cite something and have run.
     pub tests: Vec<PushedTest>,
-    /// When the newest was written.
+    /// When the newest report was written.
     pub at: Time,
 }
 
@@ -91,7 +91,7 @@ impl fmt::Debug for CheckoutBeside {
     }
 }
 
-/// What a push would write, in the order of what is cited.
+/// The rows that a push would write, sorted by cited entity.
 #[derive(Default)]
 pub struct Rows {
     citations: Vec<Citation>,
@@ -111,14 +111,14 @@ impl Rows {
         self.citations.iter().filter(|citation| citation.path == path).cloned().collect()
     }
 
-    /// The entities that are cited, in the order of their ids, after one of them.
+    /// The cited entities after a given one, sorted by id.
     pub fn cited_after(&self, entity_id: &str, limit: i64) -> Vec<String> {
         let ids: BTreeSet<&str> = self.citations.iter().map(|citation| citation.entity_id.as_str()).collect();
         let after = ids.into_iter().filter(|id| *id > entity_id);
         after.take(limit.max(0) as usize).map(str::to_owned).collect()
     }
 
-    /// How a test case ended, and what it executed.
+    /// The result of a test case, and what it executed.
     pub fn result_of(&self, case_id: &str) -> Option<(&TestResult, &[Execution])> {
         let executions = self.executions.get(case_id).map(Vec::as_slice).unwrap_or_default();
         self.results.get(case_id).map(|result| (result, executions))
@@ -126,7 +126,7 @@ impl Rows {
 }
 
 impl CheckoutBeside {
-    /// A checkout, whose tests have not run.
+    /// A checkout without a test run.
     pub fn new(
         repository: String,
         project: String,
@@ -151,7 +151,7 @@ impl CheckoutBeside {
         }
     }
 
-    /// The head that it stands for, with what the store knows of its repository.
+    /// The head that it represents, with the stored data of its repository.
     pub(super) fn head(&self, cx: &mut Cx<'_, '_>, repository: Repository) -> Result<Head> {
         let rows = self.rows(cx, &repository)?;
         let snapshot = Snapshot {
@@ -175,7 +175,7 @@ impl CheckoutBeside {
         self.ref_name.clone().unwrap_or_else(|| repository.main_ref.clone())
     }
 
-    /// Its repository, where the store does not know it. Only runs in the checkout close anything of it.
+    /// Its repository, if the store does not know it. Only runs in the checkout close anything of it.
     pub(super) fn unknown_repository(&self, project_id: &str) -> Repository {
         let never = Time::from_microseconds(0);
         Repository {
@@ -203,7 +203,7 @@ impl CheckoutBeside {
         let cited = self.files.iter().flat_map(|file| &file.citations).map(|cited| cited.reference.as_str());
         let meant = pushing::meant(cx, repository, &repository.project_ids, cited)?;
         let rows = Arc::new(self.read(repository, &meant));
-        // What does not exist yet may be made while the checkout stays as it is.
+        // Entities may be created while the checkout stays the same.
         if meant.unknown.is_empty() {
             *meaning() = Some(rows.clone());
         }

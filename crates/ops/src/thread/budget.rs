@@ -2,15 +2,15 @@
 
 use super::answer::{Thread, ThreadItem, UnitThread};
 
-/// The budget when nobody says.
+/// The default budget.
 pub(super) const TOKENS: i64 = 100_000;
-/// So many places of each kind a unit keeps before whole items have to wait for the next page.
+/// How many places of each kind a unit keeps before whole items move to the next page.
 const PLACES: usize = 16;
 
-/// What the cursor of the next page takes.
+/// The size of the next page's cursor.
 const CURSOR: usize = 24;
 
-/// Leaves out what does not fit: places where there are many, then items, then places of the only item, which stays in any case.
+/// Leaves out what does not fit: places if there are many, then items, then places of a single item, which always stays.
 pub(super) fn fit(thread: &mut Thread, max: usize) {
     let max = max.saturating_sub(CURSOR);
     if fits(thread, max) {
@@ -38,7 +38,7 @@ pub(super) fn fit(thread: &mut Thread, max: usize) {
 
 fn fits(thread: &Thread, max: usize) -> bool {
     let json = json(thread);
-    // No token is shorter than a byte, and counting takes longer than looking.
+    // No token is shorter than a byte, and comparing lengths is faster than counting tokens.
     json.len() * 2 <= max || tokens::count(&json) <= max
 }
 

@@ -1,4 +1,4 @@
-//! What evidence says about requirements on both sides of a change of a checkout, for the gate.
+//! The verdicts of requirements before and after a change of a checkout, for the gate.
 
 use std::collections::HashMap;
 
@@ -22,25 +22,26 @@ use crate::operation::{Command, Effect, Operation, Output, Route, command, post}
 const REFERENCES_MAX: usize = 500;
 /// Files and tests of one side.
 const LINES_MAX: usize = 100_000;
-/// What is judged by, where nobody says.
+/// The default policy.
 const CLOSES_AT: &str = "witnessed";
 
-/// Tell what evidence says about some requirements before and after a change of a checkout.
+/// Judge the evidence for requirements before and after a change of a checkout.
 ///
-/// `spexus check` asks this. The content is JSON: `{"before": SIDE, "after": SIDE}`, where a side has `files` and `tests` as
-/// `spexus push` writes them, and for tests `tool`, `is_whole` and `at`. Nothing of it is kept. Results that were pushed count on the
-/// side whose files they are about. Each unit is judged by the verdict that the repository's policy asks for; its refs and its trust
-/// are about what closes a requirement, which a change does not do.
+/// `spexus check` calls this. The content is JSON: `{"before": SIDE, "after": SIDE}`, where a side has `files` and `tests` as
+/// `spexus push` writes them, and for tests `tool`, `is_whole` and `at`. Nothing of it is stored. Pushed results count on the
+/// side with the same contents of their files. Each unit is judged by the verdict that the repository's policy requires; refs
+/// and trust
+/// matter only for closing a requirement, which a change does not do.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JudgeChange {
-    /// The project: a key or an id; the default project when absent.
+    /// The project: a key or an id; default: the default project.
     project: Option<Text<1, 64>>,
-    /// The repository's name, so that what was pushed for it counts.
+    /// The repository's name, so that its pushes count.
     repository: Option<Text<1, 200>>,
     /// Reference ids, such as `REQ-012`; 500 at most.
     references: Vec<Id>,
-    /// The verdict that closes a unit, where the store does not know the repository: `passed`, `witnessed` or `proven`.
+    /// The verdict that closes a unit, if the store does not know the repository: `passed`, `witnessed` or `proven`.
     closes_at: Option<Text<1, 20>>,
     /// Both sides, as JSON.
     content: String,
@@ -53,23 +54,23 @@ struct Sides {
     after: SideOfChange,
 }
 
-/// A side of a change, as whoever asks sends it.
+/// A side of a change, as sent by the caller.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SideOfChange {
     /// The files with citations.
     pub files: Vec<PushedFile>,
-    /// The tests that cite something and have run; none where nothing has run.
+    /// The tests that cite something and have run; absent if no tests have run.
     pub tests: Option<Vec<PushedTest>>,
-    /// The tools that say so.
+    /// The tools that reported them.
     pub tool: String,
-    /// Whether they tell of everything that ran.
+    /// Whether they report everything that ran.
     pub is_whole: bool,
-    /// When they wrote it, in microseconds since 1970.
+    /// When they were reported, in microseconds since 1970.
     pub at: i64,
 }
 
-/// What evidence says on both sides.
+/// The verdicts of both sides.
 #[derive(Serialize, JsonSchema)]
 pub struct ChangeJudged {
     /// Whether the store knows the repository.
@@ -80,10 +81,10 @@ pub struct ChangeJudged {
     units: Vec<UnitOfChange>,
 }
 
-/// A unit, and what evidence says about it.
+/// A unit, and its verdicts.
 #[derive(Serialize, JsonSchema)]
 struct UnitOfChange {
-    /// What it belongs to.
+    /// The requirement.
     reference_id: String,
     /// The hash of its text.
     unit: String,
@@ -95,21 +96,21 @@ struct UnitOfChange {
     after: Judgement,
 }
 
-/// What evidence says about a unit on one side.
+/// The verdict of a unit on one side.
 #[derive(Serialize, JsonSchema)]
 struct Judgement {
     /// Whether code or tests cite it.
     cited: bool,
-    /// Whether anything is known of a run of its tests.
+    /// Whether there is a run of its tests.
     ran: bool,
     /// The verdict: `not_run`, `old`, `skipped`, `failed`, `flaky`, `passed`, `witnessed` or `proven`.
     verdict: String,
-    /// Whether the verdict is what the policy asks for.
+    /// Whether the verdict meets the policy.
     closes: bool,
-    /// Why it is not.
+    /// Why it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     why_open: Option<String>,
-    /// The tests that cite it, with what became of each: `tests/a.rs:12 switches_off failed`.
+    /// The tests that cite it, with their results: `tests/a.rs:12 switches_off failed`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tests: Vec<String>,
 }

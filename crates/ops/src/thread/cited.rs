@@ -1,4 +1,4 @@
-//! What requirements and criteria say that code cites, now and before.
+//! The current and earlier texts of requirements and criteria, for citations in code.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -16,16 +16,16 @@ use crate::error::{Error, Result};
 use crate::input::Id;
 use crate::operation::{Command, Effect, Operation, Output, Route, command, get};
 
-/// References in one call.
+/// The maximal number of references in a call.
 const REFERENCES_MAX: usize = 100;
-/// Earlier texts of one requirement.
+/// The maximal number of earlier texts of a requirement.
 const EARLIER_MAX: usize = 50;
-/// Changes of one requirement that are looked at.
+/// The maximal number of changes of a requirement that are searched.
 const STEPS_MAX: i64 = 1_000;
 
-/// Read what requirements and acceptance criteria say, now and before, to check citations of them in code.
+/// Read current and earlier texts of requirements and acceptance criteria, to check citations of them in code.
 ///
-/// One that does not exist and one that you may not see are answered alike.
+/// A missing requirement and one that you cannot see have the same answer.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CitedTexts {
@@ -33,26 +33,26 @@ pub struct CitedTexts {
     references: Vec<Id>,
 }
 
-/// What was asked for, in the order of the references.
+/// The texts, in the order of the references.
 #[derive(Serialize, JsonSchema)]
 pub struct Cited {
     items: Vec<CitedItem>,
 }
 
-/// What a reference names.
+/// The answer for a reference.
 #[derive(Serialize, JsonSchema)]
 pub struct CitedItem {
     /// The reference id.
     reference_id: String,
-    /// What it says; nothing if there is no such thing, or none that you may see.
+    /// Its text; absent if it does not exist or you cannot see it.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<CitedText>,
-    /// The last reference of its kind, where it goes beyond.
+    /// The last reference of its kind, if the requested number is higher.
     #[serde(skip_serializing_if = "Option::is_none")]
     last: Option<String>,
 }
 
-/// What a requirement or a criterion says.
+/// The text of a requirement or a criterion.
 #[derive(Serialize, JsonSchema)]
 pub struct CitedText {
     /// The key of its project.
@@ -67,14 +67,14 @@ pub struct CitedText {
     content_version: i64,
     /// The newest version.
     version: i64,
-    /// Why it does not hold any more: `deleted` or `obsolete`.
+    /// Why it no longer applies: `deleted` or `obsolete`.
     #[serde(skip_serializing_if = "Option::is_none")]
     gone: Option<&'static str>,
-    /// What it said before, the oldest first.
+    /// Its earlier texts, oldest first.
     earlier: Vec<EarlierWording>,
 }
 
-/// What a requirement said before.
+/// An earlier text of a requirement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EarlierWording {
     /// The version in which it was written.
@@ -109,7 +109,7 @@ impl Operation for CitedTexts {
     }
 }
 
-/// The statuses that end a kind of thing without its being done.
+/// The final statuses of a kind that do not mean done.
 type Statuses = BTreeMap<Kind, status::StatusModel>;
 
 fn item(cx: &mut Cx<'_, '_>, reference: &Reference, statuses: &mut Statuses) -> Result<CitedItem> {
@@ -153,7 +153,7 @@ fn is_obsolete(cx: &mut Cx<'_, '_>, entity: &Entity, statuses: &mut Statuses) ->
     Ok(matches!(outcome, Some(StatusOutcome::Obsolete | StatusOutcome::Cancelled)))
 }
 
-/// What an entity said before, from its history.
+/// The earlier texts of an entity, from its history.
 fn earlier(cx: &mut Cx<'_, '_>, entity: &Entity) -> Result<Vec<EarlierWording>> {
     if entity.content_version <= 1 {
         return Ok(Vec::new());
@@ -174,7 +174,7 @@ fn earlier(cx: &mut Cx<'_, '_>, entity: &Entity) -> Result<Vec<EarlierWording>> 
             then.description = description.unwrap_or_else(|| then.description.clone());
         }
     })?;
-    // The first of them is what it says now.
+    // The first of them is the current one.
     let mut earlier: Vec<EarlierWording> = found.into_iter().skip(1).collect();
     earlier.reverse();
     Ok(earlier)

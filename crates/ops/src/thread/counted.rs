@@ -1,4 +1,4 @@
-//! Keeps for each cited entity how much of it is closed, so that reports need not judge thousands.
+//! Stores for each cited entity how much of it is closed, so that reports need not judge thousands.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const COUNTED_MAX: usize = 2_500;
 /// How many ids are read at once.
 const IDS_AT_ONCE: i64 = 5_000;
 
-/// Counts some entities anew.
+/// Recounts some entities.
 pub(super) fn count(cx: &mut Cx<'_, '_>, ids: &[String]) -> Result<()> {
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     let mut by_project: BTreeMap<String, Vec<CitableText>> = BTreeMap::new();
@@ -33,7 +33,7 @@ pub(super) fn count(cx: &mut Cx<'_, '_>, ids: &[String]) -> Result<()> {
     Ok(verification::replace(cx.tx, &ids, &counted)?)
 }
 
-/// Counts those of some entities anew that something is known of: they say something else now, or hold again.
+/// Recounts those of some entities that are cited or tested, after a change of their text or status.
 pub(crate) fn count_again(cx: &mut Cx<'_, '_>, ids: &[&str]) -> Result<()> {
     for some in ids.chunks(AT_ONCE) {
         let known: Vec<String> = verification::of_entities(cx.tx, some)?.into_keys().collect();
@@ -44,7 +44,8 @@ pub(crate) fn count_again(cx: &mut Cx<'_, '_>, ids: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Counts what the head of a repository cites anew, because what closes is another now. What is too much for one transaction counts
+/// Recounts everything that the head of a repository cites, after a change of its policy. What is too much for one transaction
+/// counts
 /// as open until the next push.
 pub(super) fn count_head(cx: &mut Cx<'_, '_>, repository: &Repository) -> Result<()> {
     let Some(head) = snapshot::head(cx.tx, &repository.id, &repository.main_ref)? else { return Ok(()) };
@@ -61,7 +62,7 @@ pub(super) fn count_head(cx: &mut Cx<'_, '_>, repository: &Repository) -> Result
     Ok(())
 }
 
-/// What is kept of an entity; nothing of one that nobody cites or has tried.
+/// The stored counts of an entity; none if nothing cites or tests it.
 fn of_one(judged: &Judged) -> Option<Verification> {
     let is_tried = judged.units.iter().any(|unit| !unit.manual.is_empty());
     (judged.is_cited() || is_tried).then(|| Verification {

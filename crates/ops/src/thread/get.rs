@@ -1,4 +1,4 @@
-//! One question from an epic to the test that proves it, and from a line of code to the reason why it is there.
+//! Follows the thread from an epic to the test that proves it, and from a line of code to its reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,11 +24,11 @@ use crate::operation::{Command, Effect, Operation, Route, Shape, Tool, command, 
 use crate::page::{Cursor, page, window_from};
 use crate::threat::state::{self as threats, ItemThreat};
 
-/// How many items a page has when nobody says.
+/// The default number of items on a page.
 const ITEMS: i64 = 20;
-/// So many texts are judged at once to count what the checkout that the caller works in shows of them.
+/// How many texts are judged at once to count what the caller's checkout shows.
 const LIVE_TEXTS_MAX: i64 = 2_000;
-/// How many repositories a place is looked for in.
+/// In how many repositories a place is searched.
 const REPOSITORIES_MAX: i64 = 1_000;
 /// How many refs an error names.
 const REFS_NAMED_MAX: usize = 20;
@@ -37,41 +37,43 @@ const DECISIONS_MAX: i64 = 500;
 /// How many entities a line or a file may lead to.
 const ENTITIES_MAX: usize = 500;
 
-/// Follow the thread from anywhere: from an epic, a story, a criterion or a requirement to the code that cites it, the tests that
-/// cite it and what their runs showed; from a place in the code, or from a test, back to the requirement and the epic it is for.
+/// Follow the thread in both directions: from an epic, a story, a criterion or a requirement to the code and the tests that
+/// cite it and the results of their runs; from a place in the code, or from a test, back to the requirement and its epic.
 ///
-/// Every unit of text, a sentence with MUST or SHOULD, or all of a short text, has a verdict: `proven` (a passing test that
+/// Every unit of text, a sentence with MUST or SHOULD, or a whole short text, has a verdict: `proven` (a passing test that
 /// cites it executed the code that cites it), `witnessed` (executed in the same run), `passed`, `flaky`, `skipped`, `failed`,
-/// `not_run`, or `old` (the text, the test or the code has changed since). `why_open` says what is missing. `threats` are those to a
+/// `not_run`, or `old` (the text, the test or the code has changed since). `why_open` says what is missing. `threats` are those
+/// to a
 /// requirement, or that a criterion is against: `open`, `applies`, `closed` by evidence, `dismissed` or `accepted`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetThread {
-    /// Where to begin: `EP-001`, `US-002`, `AC-003`, `REQ-012`, `src/kettle.rs:42`, `tests/kettle.rs::boils`, `src/kettle.rs`, or a
+    /// The starting point: `EP-001`, `US-002`, `AC-003`, `REQ-012`, `src/kettle.rs:42`, `tests/kettle.rs::boils`,
+    /// `src/kettle.rs`, or a
     /// threat pattern that applies, such as `TMKB-AUTHZ-001`.
     from: Text<1, 1_000>,
     /// `down` to code, tests and runs, `up` to the reasons, or `both`.
     #[serde(default)]
     direction: Direction,
-    /// The repository that a place in the code is in; all that you see when absent.
+    /// The repository of a place in the code; default: all that you can see.
     repository: Option<Text<1, 200>>,
-    /// The ref to look at, such as `main` or `refs/heads/main`; each repository's main ref when absent.
+    /// The ref, such as `main` or `refs/heads/main`; default: each repository's main ref.
     #[serde(rename = "ref")]
     ref_name: Option<Text<1, 200>>,
     /// Only what is not closed by evidence.
     #[serde(default)]
     only_open: bool,
-    /// How many requirements and criteria to return; 20 when absent.
+    /// How many requirements and criteria to return; default 20.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
-    /// How many tokens the answer may have; 100,000 when absent. Places that do not fit are counted in `left_out`.
+    /// The maximal number of tokens in the answer; default 100,000. `left_out` counts the places that do not fit.
     max_tokens: Option<Number<200, 100_000>>,
 }
 
-/// Which way to go.
+/// The direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -128,9 +130,9 @@ impl GetThread {
         let is_live = heads.iter().any(|head| head.beside.is_some());
         let mut window = (limit, offset);
         let (texts, mut total, counts) = match found.kind {
-            // Nothing below is a reason.
+            // Entities below are not reasons.
             Kind::Epic | Kind::UserStory if self.direction == Direction::Up => (Vec::new(), 0, None),
-            // What the store has counted is of what was pushed.
+            // The stored counts are of what was pushed.
             Kind::Epic | Kind::UserStory
                 if is_live && text::count_below(cx.tx, &found.id, found.kind, false)? <= LIVE_TEXTS_MAX =>
             {
@@ -204,7 +206,7 @@ impl GetThread {
         Ok(self.within_budget(thread, n_found))
     }
 
-    /// Leaves out what does not fit into the budget, and says where to go on: after those that were looked at, or at the first that
+    /// Leaves out what does not fit into the budget, and sets the cursor: after the last item, or at the first that
     /// was left out.
     fn within_budget(&self, mut thread: Thread, n_found: usize) -> Thread {
         let positions: Vec<usize> = thread.data.iter().map(|item| item.position).collect();
@@ -240,7 +242,7 @@ impl GetThread {
         self.through(cx, &entities, &asked, (limit, offset), why_nothing)
     }
 
-    /// Whether it begins at a threat pattern.
+    /// Whether it starts at a threat pattern.
     fn is_pattern(&self, cx: &mut Cx<'_, '_>) -> Result<bool> {
         if self.from.as_str().contains(['/', '.', ':']) {
             return Ok(false);
@@ -250,7 +252,7 @@ impl GetThread {
         Ok(known || !threat::of_pattern(cx.tx, self.from.as_str(), 1)?.is_empty())
     }
 
-    /// Follows a threat pattern to the requirements that it applies to, and to the criteria that were made against it.
+    /// Follows a threat pattern to the requirements that it applies to, and to the criteria against it.
     fn beginning_at_pattern(&self, cx: &mut Cx<'_, '_>, window: (i64, i64)) -> Result<Thread> {
         let library = cx.request.threats.clone();
         let known = library.and_then(|library| library.pattern(self.from.as_str()).ok());
@@ -264,13 +266,12 @@ impl GetThread {
         let mut texts = text::of_ids(cx.tx, &ids)?;
         texts.retain(|text| text.kind == Kind::Requirement && !text.is_deleted);
         entities.extend(texts.into_iter().map(|text| text.id));
-        let why_nothing = |_: &mut Cx<'_, '_>| {
-            Ok(format!("nobody has decided that {pattern} applies to anything that you see"))
-        };
+        let why_nothing =
+            |_: &mut Cx<'_, '_>| Ok(format!("no decision that you can see says that {pattern} applies"));
         self.through(cx, &entities, &BTreeSet::new(), window, why_nothing)
     }
 
-    /// The thread through some requirements and criteria, of whatever projects.
+    /// The thread through requirements and criteria of any projects.
     fn through(
         &self,
         cx: &mut Cx<'_, '_>,
@@ -337,7 +338,7 @@ impl GetThread {
         Ok(self.within_budget(thread, n_found))
     }
 
-    /// The heads that a place may be in.
+    /// The heads that may contain a place.
     fn all_heads(&self, cx: &mut Cx<'_, '_>) -> Result<Vec<Head>> {
         let checkout = cx.request.checkout.clone().filter(|_| self.ref_name.is_none());
         let is_beside = |name: &str| checkout.as_ref().is_some_and(|checkout| checkout.repository == name);
@@ -371,7 +372,7 @@ impl GetThread {
         Ok(heads)
     }
 
-    /// Refuses a ref that was never pushed, where others were.
+    /// Rejects a ref that was never pushed, if others were.
     fn check_ref(&self, cx: &mut Cx<'_, '_>, heads: &[Head], repositories: &[Repository]) -> Result<()> {
         let Some(name) = self.ref_name().filter(|_| heads.is_empty()) else { return Ok(()) };
         let mut known = BTreeSet::new();
@@ -408,7 +409,7 @@ impl GetThread {
             return Ok(Some(note.to_owned()));
         }
         if is_counted_by_store && heads.iter().any(|head| head.beside.is_some()) {
-            let note = "the numbers are of what was pushed; units are of your checkout as it is now";
+            let note = "the totals count pushed data; the units show your checkout";
             return Ok(Some(note.to_owned()));
         }
         for head in heads.iter().filter(|head| head.beside.is_none()) {
@@ -421,7 +422,7 @@ impl GetThread {
         Ok(None)
     }
 
-    /// The threats to texts of a project, without what takes much room: `propose_threats` has the rest.
+    /// The threats to texts of a project, without long fields: `propose_threats` has these.
     fn threats_to(
         &self,
         cx: &mut Cx<'_, '_>,
@@ -436,7 +437,7 @@ impl GetThread {
             false => threats::of_texts(cx, heads, &texts)?,
         };
         for threats in &mut found {
-            // What nobody has to decide about is proposed to those who ask.
+            // Unsure proposals, which need no decision, are left to `propose_threats`.
             threats.retain(|threat| !threat.unsure);
             for threat in threats {
                 threat.reasons.clear();
@@ -461,7 +462,7 @@ impl GetThread {
             .map(|(position, (item, threats))| {
                 let verified = item.is_verified();
                 let text = item.text;
-                // A citation without a quote is about all units.
+                // A citation without a quote cites all units.
                 let is_asked = |hash: &str| {
                     [hash, ""].iter().any(|hash| asked.contains(&(text.id.clone(), (*hash).to_owned())))
                 };
@@ -506,7 +507,7 @@ fn shown_heads(cx: &mut Cx<'_, '_>, heads: Vec<Head>) -> Result<Vec<pushing::Hea
     shown.collect()
 }
 
-/// Leaves out the places of citations that are about something which the caller does not see.
+/// Leaves out citations of entities that the caller cannot see.
 fn seen_places(cx: &mut Cx<'_, '_>, cited: &[(Citation, String)]) -> Result<Vec<(i64, String)>> {
     let ids: BTreeSet<&str> = cited.iter().map(|(citation, _)| citation.entity_id.as_str()).collect();
     let ids: Vec<&str> = ids.into_iter().collect();

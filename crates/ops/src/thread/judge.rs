@@ -1,4 +1,5 @@
-//! What citations, test results and the policy of a repository say about each unit of a text. Every answer about the thread, and
+//! Derives the verdict of each unit of a text from citations, test results and the policy of a repository. Every answer about
+//! the thread, and
 //! every number in a report, comes from here.
 
 use std::collections::{HashMap, HashSet};
@@ -23,16 +24,16 @@ use super::stale;
 use crate::context::Cx;
 use crate::error::Result;
 
-/// How many versions back a quote is looked for.
+/// How many earlier versions are searched for a quote.
 const VERSIONS_MAX: i64 = 200;
 
-/// A repository and the snapshot that its code is judged by.
+/// A repository and the snapshot of its code.
 pub struct Head {
     /// The repository.
     pub repository: Repository,
     /// The snapshot.
     pub snapshot: Snapshot,
-    /// What is in it, where it is the checkout that the caller works in.
+    /// Its content, if it is the caller's checkout.
     pub beside: Option<Arc<Rows>>,
 }
 
@@ -62,8 +63,8 @@ impl Head {
     }
 }
 
-/// The heads that may cite requirements of a project: those of the main refs, or of the ref that is asked for. The checkout that the
-/// caller works in takes the place of the head of its repository, unless a ref is asked for.
+/// The heads that may cite requirements of a project: those of the main refs, or of the requested ref. The caller's
+/// checkout replaces the head of its repository, unless a ref is requested.
 pub fn heads(cx: &mut Cx<'_, '_>, project_id: &str, ref_name: Option<&str>) -> Result<Vec<Head>> {
     let mut heads = Vec::new();
     let mut beside = cx.request.checkout.clone().filter(|_| ref_name.is_none());
@@ -99,18 +100,18 @@ pub fn snapshot_of(cx: &mut Cx<'_, '_>, repository_id: &str, ref_name: &str) -> 
     Ok(None)
 }
 
-/// A text, and what is known of its units.
+/// A text, and its judged units.
 pub struct Judged {
     /// The text.
     pub text: CitableText,
-    /// Its units, in its order.
+    /// Its units, in order.
     pub units: Vec<JudgedUnit>,
     /// Citations that quote none of them.
     pub outdated: Vec<Cited>,
 }
 
 impl Judged {
-    /// How many units fulfil a condition.
+    /// How many units meet a condition.
     pub fn count(&self, is_wanted: impl Fn(&JudgedUnit) -> bool) -> i64 {
         self.units.iter().filter(|unit| is_wanted(unit)).count() as i64
     }
@@ -126,15 +127,15 @@ impl Judged {
     }
 }
 
-/// A unit, and what is known of it.
+/// A unit, and what is known about it.
 pub struct JudgedUnit {
     /// The unit.
     pub unit: Unit,
     /// What cites it.
     pub cited: Vec<Cited>,
-    /// What people have tried.
+    /// Evidence that people recorded.
     pub manual: Vec<ManualEvidence>,
-    /// What its tests show.
+    /// Its verdict.
     pub verdict: Verdict,
     /// Whether that closes it.
     pub closes: bool,
@@ -149,33 +150,33 @@ impl JudgedUnit {
     }
 }
 
-/// A citation, and what is known of the test that it is in.
+/// A citation, and the test that contains it.
 #[derive(Clone)]
 pub struct Cited {
     /// The repository's name.
     pub repository: String,
     /// The citation.
     pub citation: Citation,
-    /// Whether it quotes the present text.
+    /// Whether it quotes the current text.
     pub state: State,
-    /// What its test shows.
+    /// The verdict of its test.
     pub verdict: Option<Verdict>,
-    /// How that test ended, and in which run.
+    /// The result of that test, and its run.
     pub result: Option<TestResult>,
 }
 
-/// Whether a citation quotes the present text.
+/// Whether a citation quotes the current text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It does.
     Current,
     /// It pins a version whose text has changed since.
     Suspect,
-    /// It quotes an earlier text: the one of this version.
+    /// It quotes an earlier text, of this version.
     Stale(i64),
     /// It quotes no version of the text.
     Broken,
-    /// What it cites was deleted, or is obsolete.
+    /// The cited entity was deleted or is obsolete.
     Gone,
 }
 
@@ -212,7 +213,7 @@ pub fn judge(cx: &mut Cx<'_, '_>, heads: &[Head], texts: Vec<CitableText>) -> Re
         manual_of.entry(tried.entity_id.clone()).or_default().push(tried);
     }
     let mut ran = Ran::default();
-    // What ran in the checkout is newer than what was pushed.
+    // A run in the checkout is newer than pushed ones.
     for rows in heads.iter().filter_map(|head| head.beside.as_ref()) {
         for (result, executions) in cases.iter().filter_map(|case_id| rows.result_of(case_id)) {
             let key = (result.case_id.clone(), result.run.id.clone());
@@ -240,7 +241,7 @@ pub fn judge(cx: &mut Cx<'_, '_>, heads: &[Head], texts: Vec<CitableText>) -> Re
     Ok(judged)
 }
 
-/// What tests did, by case; the newest result first.
+/// The results of tests by case, newest first.
 #[derive(Default)]
 struct Ran {
     results: HashMap<String, Vec<TestResult>>,
@@ -252,7 +253,7 @@ pub fn units_of(text: &CitableText) -> Vec<Unit> {
     units(text_of(&text.title, &text.description), granularity(text.kind))
 }
 
-/// How a text of a kind is cut into units.
+/// How a text of a kind is split into units.
 pub fn granularity(kind: Kind) -> Granularity {
     if kind == Kind::AcceptanceCriteria { Granularity::Whole } else { Granularity::Sentences }
 }
@@ -330,7 +331,7 @@ fn judge_unit(
         let Head { repository, snapshot, .. } = &heads[*index];
         let is_before = citation.pin.is_some_and(|pin| pin < text.content_version);
         let state = if is_before { State::Suspect } else { State::Current };
-        // A quote says that its sentence is as it was.
+        // A quote says that its sentence has not changed.
         let is_suspect = is_before && citation.unit_hash.is_empty();
         let mut found = Cited {
             repository: repository.name.clone(),
@@ -369,7 +370,7 @@ fn judge_unit(
         cited.push(found);
     }
     let tried = manual.first();
-    // Whoever has tried it has a token at the most.
+    // Recorded evidence has at most the trust of a token.
     let by_hand = match heads.iter().any(|head| policy(&head.repository).trust > Trust::Token) {
         true => {
             Err("it was tried by hand, and the policy of the repository asks for runs of its CI".to_owned())
@@ -391,7 +392,7 @@ fn judge_unit(
     JudgedUnit { unit, cited, manual, verdict, closes: why_open.is_none(), why_open }
 }
 
-/// Of several tests of a unit, which one decides: failed before flaky, then what passed and closes, then what passed.
+/// Of several tests of a unit, the one that decides: failed before flaky, then passed and closing, then passed.
 fn rank(verdict: Verdict, closing: &Result<(), String>) -> (u8, bool, Verdict) {
     let first = match verdict {
         Verdict::Failed => 5,
@@ -404,23 +405,23 @@ fn rank(verdict: Verdict, closing: &Result<(), String>) -> (u8, bool, Verdict) {
     (first, closing.is_ok(), verdict)
 }
 
-/// Whether a citation covers anything: one that quotes nothing and pins no version only names what it is about.
+/// Whether a citation covers anything: without a quote and a version it only names the requirement.
 fn covers(citation: &Citation) -> bool {
     !citation.unit_hash.is_empty() || citation.pin.is_some() || citation.kind == CitationKind::Verifies
 }
 
-/// Whether only a report links a test, to the text as it was when the test ran.
+/// Whether only a report links a test, to the text that was current when the test ran.
 fn is_link(citation: &Citation) -> bool {
     citation.kind == CitationKind::Verifies && citation.pin.is_none()
 }
 
-/// The hashes of the units that an earlier text had, and until when it held.
+/// The hashes of the units of an earlier text, and until when it was current.
 struct Said {
     until: Time,
     hashes: HashSet<String>,
 }
 
-/// The earlier texts, the newest first.
+/// The earlier texts, newest first.
 fn said_until(cx: &mut Cx<'_, '_>, text: &CitableText) -> Result<Vec<Said>> {
     let mut said = Vec::new();
     for (last, title, description) in earlier_texts(cx, text)? {
@@ -431,12 +432,12 @@ fn said_until(cx: &mut Cx<'_, '_>, text: &CitableText) -> Result<Vec<Said>> {
     Ok(said)
 }
 
-/// Whether the text had a unit at a time, which it has now.
+/// Whether the text had one of its current units at a time.
 fn had(said: &[Said], at: Time, hash: &str) -> bool {
     said.iter().take_while(|said| said.until > at).last().is_none_or(|then| then.hashes.contains(hash))
 }
 
-/// What is missing where no test cites a unit.
+/// The reason for a unit without a test.
 fn missing(cited: &[Cited]) -> String {
     let has = |kind| cited.iter().any(|cited: &Cited| cited.citation.kind == kind && covers(&cited.citation));
     let bare = |cited: &&Cited| !covers(&cited.citation);
@@ -460,7 +461,7 @@ fn missing(cited: &[Cited]) -> String {
     what.to_owned()
 }
 
-/// What a test shows of a unit. Results of another content of its file, or of the code, are old.
+/// The verdict of a test for a unit. Results for other contents of its file, or of the code, are old.
 fn tested(
     repository: &Repository,
     test: &Citation,
@@ -483,8 +484,8 @@ fn tested(
         (verdict, result)
     });
     let judged: Vec<(Verdict, &TestResult)> = judged.collect();
-    // Of the runs of this content the newest counts that may close something, then the newest. What failed has failed, however
-    // the rest of its run ended.
+    // Of the runs with this content the newest one that may close counts, then the newest one. A failure counts even
+    // if its run is incomplete.
     let of_content = || judged.iter().filter(|(verdict, _)| *verdict != Verdict::Old);
     let counts = |(verdict, result): &&(Verdict, &TestResult)| {
         let is_whole = result.run.is_whole || matches!(verdict, Verdict::Failed | Verdict::Flaky);
@@ -497,7 +498,7 @@ fn tested(
     }
 }
 
-/// Whether a run is of another content of the code: what it executed there is not what is there now.
+/// Whether a run had other contents of the code, so that what it executed is outdated.
 fn is_of_other_code(code: &[&Citation], executed: &[Execution]) -> bool {
     code.iter().any(|cited| {
         let mut of_file = executed.iter().filter(|executed| executed.path == cited.path).peekable();
@@ -505,7 +506,7 @@ fn is_of_other_code(code: &[&Citation], executed: &[Execution]) -> bool {
     })
 }
 
-/// What a test that passed shows of the code that cites the same unit.
+/// The verdict of a passed test, by what it executed of the code that cites the same unit.
 fn passed(test: &Citation, unit: &Unit, code: &[&Citation], executed: &[Execution]) -> Verdict {
     let of_unit = || {
         executed.iter().filter(|executed| {
@@ -537,7 +538,7 @@ fn closes_if(repository: &Repository, verdict: Verdict, run: &TestRun, is_whole:
     policy(repository).closes(verdict, &provenance).map_err(|open| open.to_string())
 }
 
-/// Checks that whoever pushed citations is trusted as much as a run has to be: with other citations, its results would close
+/// Checks that a push of citations has the trust required of a run: with other citations, its results would close
 /// something else.
 fn trusted(repository: &Repository, snapshot: &Snapshot) -> Result<(), String> {
     let (needed, found) = (policy(repository).trust, named(&snapshot.trust).unwrap_or(Trust::Unverified));
@@ -562,7 +563,7 @@ pub fn policy(repository: &Repository) -> Policy {
     Policy { closes_at, trust: named(&repository.trust_min).unwrap_or(Trust::Oidc), refs }
 }
 
-/// Looks for the version whose text had a unit.
+/// Finds the version whose text had a unit.
 fn earlier(cx: &mut Cx<'_, '_>, text: &CitableText, unit_hash: &str) -> Result<State> {
     let found = earlier_texts(cx, text)?.into_iter().find(|(_, title, description)| {
         let units = units(text_of(title, description), granularity(text.kind));
@@ -571,7 +572,7 @@ fn earlier(cx: &mut Cx<'_, '_>, text: &CitableText, unit_hash: &str) -> Result<S
     Ok(found.map_or(State::Broken, |(version, _, _)| State::Stale(version)))
 }
 
-/// The title and the description that a text had before, each with the last version that had them, the newest first.
+/// The earlier titles and descriptions, each with its last version, newest first.
 pub fn earlier_texts(cx: &mut Cx<'_, '_>, text: &CitableText) -> Result<Vec<(i64, String, String)>> {
     let mut found = Vec::new();
     let (mut title, mut description) = (text.title.clone(), text.description.clone());

@@ -1,4 +1,4 @@
-//! What is pushed: a line of JSON for each file or test. Programs that push write these types, operations read them.
+//! The lines of JSON in a push, one for each file or test. Programs that push write these types, operations read them.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -25,7 +25,7 @@ pub enum PushFormat {
     Jsonl,
 }
 
-/// A file of a checkout, and what cites requirements in it.
+/// A file of a checkout, with its citations of requirements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PushedFile {
@@ -33,7 +33,7 @@ pub struct PushedFile {
     pub path: String,
     /// The hash of its content.
     pub blob: String,
-    /// What cites requirements in it.
+    /// Its citations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub citations: Vec<PushedCitation>,
 }
@@ -46,17 +46,17 @@ pub struct PushedCitation {
     pub line: u32,
     /// Its last line.
     pub last_line: u32,
-    /// `code`, `test`, `exception`, `todo`, `implication`, or `verifies` where only the report of a test says so.
+    /// `code`, `test`, `exception`, `todo`, `implication`, or `verifies` if only the report of a test links it.
     pub kind: String,
-    /// What it cites, with its project: `SHOP-REQ-027`.
+    /// The cited entity, with its project: `SHOP-REQ-027`.
     pub reference: String,
-    /// The hashes of the units that it quotes; none where it cites all of them.
+    /// The hashes of the quoted units; none if it cites all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub units: Vec<String>,
     /// The version that it pins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pin: Option<u32>,
-    /// The function or test that it is in.
+    /// The function or test that contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
     /// The first and last line of that function.
@@ -68,20 +68,20 @@ pub struct PushedCitation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PushedTest {
-    /// The file that it is in.
+    /// The file that contains it.
     pub path: String,
     /// The hash of that file's content.
     pub blob: String,
-    /// The test in it.
+    /// Its name.
     pub symbol: String,
     /// `passed`, `failed`, `flaky`, `skipped` or `not_run`.
     pub outcome: evidence::Outcome,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: u32,
-    /// How long it took.
+    /// Its duration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// What it executed of the code that cites the units that it cites.
+    /// What it executed of the code that cites the same units.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub executes: Vec<PushedExecution>,
 }
@@ -90,9 +90,9 @@ pub struct PushedTest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PushedExecution {
-    /// What both cite, with its project: `SHOP-REQ-027`.
+    /// The entity that both cite, with its project: `SHOP-REQ-027`.
     pub reference: String,
-    /// The hash of the unit; empty where all of them are cited.
+    /// The hash of the unit; empty if all of them are cited.
     pub unit: String,
     /// The file of the code.
     pub path: String,
@@ -102,7 +102,7 @@ pub struct PushedExecution {
     pub how: String,
 }
 
-/// The id of a test case, which follows from where it is, so that whoever pushes twice means the same.
+/// The id of a test case, derived from its place, so that repeated pushes agree.
 pub fn case_id(repository_id: &str, path: &str, symbol: &str) -> String {
     let mut hasher = blake3::Hasher::new();
     for part in [repository_id, path, symbol] {
@@ -139,9 +139,9 @@ pub(super) fn read<T: DeserializeOwned + Check>(reader: impl Read) -> Result<Vec
     Ok(read)
 }
 
-/// What can be checked of a line by itself.
+/// Validates a line by itself.
 pub(super) trait Check {
-    /// Says what is wrong with it.
+    /// Reports what is wrong with it.
     fn check(&self) -> Result<(), String>;
 }
 

@@ -1,4 +1,4 @@
-//! Evidence that people give, for what no program can test.
+//! Evidence recorded by people, for what no program can test.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,25 +12,25 @@ use crate::error::{Error, Result};
 use crate::input::{Id, Moment, Number, Text};
 use crate::operation::{Command, Effect, Operation, Output, Route, Tool, command, create, tool};
 
-/// How far a clock may be ahead.
+/// The tolerated difference of a clock.
 const FUTURE_S: i64 = 300;
 
-/// Say what you have tried or inspected, and whether it was as required, where no program can test it.
+/// Record what you have checked or inspected, and whether it was as required, for what no program can test.
 ///
-/// It closes units unless a repository asks for runs of its CI (`trust_min` oidc), and is old as soon as their text changes.
+/// It closes units unless a repository requires CI runs (`trust_min` oidc), and is old as soon as their text changes.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddManualEvidence {
     /// The requirement or criterion, such as `REQ-012`.
     reference: Id,
-    /// The number of the unit in its text, from 1 on; all of them when absent.
+    /// The number of the unit in its text, from 1 on; default: all of them.
     unit: Option<Number<1, 1_000>>,
     /// What was done and seen.
     what: Text<1, 5_000>,
     /// Whether it was as required.
     #[serde(default)]
     outcome: ManualOutcome,
-    /// When it was done; now when absent.
+    /// When it was done; default: now.
     done_at: Option<Moment>,
     /// The BLAKE3 hash of an attachment, in hexadecimal digits.
     attachment_digest: Option<Text<64, 64>>,
@@ -48,12 +48,12 @@ enum ManualOutcome {
     Failed,
 }
 
-/// Evidence that was given.
+/// Recorded evidence.
 #[derive(Serialize, JsonSchema)]
 pub struct ManualAdded {
-    /// What it is about.
+    /// The requirement or criterion.
     reference_id: String,
-    /// The units that it is about.
+    /// Its units.
     units: Vec<String>,
     /// The evidence.
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! A test run tells which tests ran, how they ended, and what they executed.
+//! Pushes the results of a test run: which tests ran, how they ended, and what they executed.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,27 +24,27 @@ use crate::operation::{Command, Effect, FileArguments, Operation, Output, Route,
 /// How many tests are written in one transaction.
 const ROWS_AT_ONCE: usize = 1_000;
 
-/// Tell what a test run of a repository has shown.
+/// Push the results of a test run of a repository.
 ///
 /// The content has a line of JSON for each test: `{"path", "blob", "symbol", "outcome", "attempts", "duration_ms", "executes":
-/// [{"reference", "unit", "path", "blob", "how"}]}`; `spexus push` writes it from the reports of test tools. The server keeps
-/// outcomes and what was executed, never line coverage. It becomes visible at once when all of it has arrived. The same content
+/// [{"reference", "unit", "path", "blob", "how"}]}`; `spexus push` writes it from the reports of test tools. The server stores
+/// results and what was executed, never line coverage. The run becomes visible when all of it has arrived. Pushing the same content
 /// again changes nothing.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PushEvidence {
     /// The repository: its name or id.
     repository: Text<1, 200>,
-    /// The ref that the tests ran on; the repository's main ref when absent.
+    /// The ref that the tests ran on; default: the repository's main ref.
     #[serde(rename = "ref")]
     ref_name: Option<Text<1, 200>>,
     /// The commit that the tests ran on.
     commit: Option<Text<7, 64>>,
-    /// The tools whose reports it is from, such as `pytest`.
+    /// The tools that reported it, such as `pytest`.
     tool: Text<1, 200>,
     /// How the run ended.
     exit_status: Option<Number<-255, 65_535>>,
-    /// Whether not everything that ran was reported: then the run closes nothing.
+    /// Whether the reports are incomplete: then the run closes nothing.
     #[serde(default)]
     incomplete: bool,
     /// The format of the content.
@@ -61,23 +61,23 @@ pub struct PushEvidence {
     is_taken: bool,
 }
 
-/// What came of a push.
+/// The result of a push.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EvidencePushed {
     /// The run's id.
     run: String,
     /// The repository's name.
     repository: String,
-    /// The ref that it is of.
+    /// The ref that it ran on.
     #[serde(rename = "ref")]
     ref_name: String,
-    /// How much is known of who pushed it: `unverified`, `local`, `token` or `oidc`.
+    /// How far its origin is trusted: `unverified`, `local`, `token` or `oidc`.
     trust: String,
     /// Whether the same run was pushed before.
     unchanged: bool,
     /// How many tests it has.
     n_tests: i64,
-    /// How many of them ended in each way.
+    /// How many tests have each result.
     outcomes: std::collections::BTreeMap<String, i64>,
     /// Whether it may close units.
     closes: bool,
@@ -97,7 +97,7 @@ struct Work {
     entities: Vec<String>,
     answer: EvidencePushed,
     is_known: bool,
-    /// What is still to be done, planned once: what is left over gets less on the way.
+    /// The remaining parts, planned once: leftovers only become fewer.
     parts: Vec<Part>,
 }
 
@@ -201,7 +201,7 @@ impl Operation for PushEvidence {
     }
 }
 
-/// Makes the run visible, which is the one change that the history notes.
+/// Makes the run visible, which is the only change in the history.
 fn complete(cx: &mut Cx<'_, '_>, work: &Work) -> Result<()> {
     run::complete(cx.tx, &work.run.id)?;
     snapshot::note_counted(cx.tx, &work.repository.id, &work.repository.main_ref, false)?;
@@ -236,7 +236,7 @@ impl PushEvidence {
         hash: String,
         meant: &Meant,
     ) -> Result<Work> {
-        // As the store has them, so that each part is written into one place.
+        // Sorted as in the store, so that each part is written into one place.
         tests.sort_by_cached_key(|test| case_id(&repository.id, &test.path, &test.symbol));
         let is_same = |[one, other]: &&[PushedTest; 2]| one.path == other.path && one.symbol == other.symbol;
         if let Some([twice, _]) = tests.array_windows().find(is_same) {
@@ -261,7 +261,7 @@ impl PushEvidence {
             self.tool.as_str()
         ]);
         let digest = blake3::hash(described.to_string().as_bytes()).to_hex().to_string();
-        // What was pushed before another run is news again.
+        // A run that was pushed before another one becomes the newest again.
         let newest = run::newest(cx.tx, &repository.id, &pusher.ref_name)?;
         let known = newest.filter(|newest| newest.digest == digest);
         let caller = cx.caller()?;

@@ -1,4 +1,4 @@
-//! A checkout tells which of its lines cite requirements.
+//! Pushes the citations of a checkout.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,23 +22,24 @@ use crate::operation::{Command, Effect, FileArguments, Operation, Output, Route,
 
 /// How many rows are written in one transaction.
 const ROWS_AT_ONCE: usize = 1_000;
-/// How many unknown references are told.
+/// How many unknown references are listed.
 const UNKNOWN_TOLD: usize = 50;
 
-/// Tell which lines of a repository cite requirements: everything that a checkout has, in place of what it had before.
+/// Push the citations of a repository: all of a checkout, replacing the previous ones.
 ///
-/// The content has a line of JSON for each file: `{"path", "blob", "citations": [{"line", "last_line", "kind", "reference", "units", "pin",
-/// "symbol", "covered"}]}`; `spexus push` writes it. It becomes visible at once when all of it has arrived. The same content again
-/// changes nothing. What cites something that you do not see is told as unknown and left out.
+/// The content has a line of JSON for each file: `{"path", "blob", "citations": [{"line", "last_line", "kind", "reference",
+/// "units", "pin",
+/// "symbol", "covered"}]}`; `spexus push` writes it. It becomes visible when all of it has arrived. Pushing the same content again
+/// changes nothing. Citations of entities that you cannot see are reported as unknown and left out.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PushTrace {
     /// The repository: its name or id.
     repository: Text<1, 200>,
-    /// The ref that the checkout is of; the repository's main ref when absent.
+    /// The ref of the checkout; default: the repository's main ref.
     #[serde(rename = "ref")]
     ref_name: Option<Text<1, 200>>,
-    /// The commit that the checkout is of.
+    /// The commit of the checkout.
     commit: Option<Text<7, 64>>,
     /// Whether files differ from that commit.
     #[serde(default)]
@@ -57,7 +58,7 @@ pub struct PushTrace {
     is_taken: bool,
 }
 
-/// What came of a push.
+/// The result of a push.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TracePushed {
     /// The repository's name.
@@ -68,7 +69,7 @@ pub struct TracePushed {
     /// The commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
-    /// How much is known of who pushed it: `unverified`, `local`, `token` or `oidc`.
+    /// How far its origin is trusted: `unverified`, `local`, `token` or `oidc`.
     trust: String,
     /// Whether the head had the same content before.
     unchanged: bool,
@@ -78,10 +79,10 @@ pub struct TracePushed {
     n_citations: i64,
     /// How many requirements and criteria they cite.
     n_cited: usize,
-    /// References that mean nothing that you see in the repository's projects; the first 50.
+    /// References that name nothing visible in the repository's projects; the first 50.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unknown: Vec<String>,
-    /// How many there are of them.
+    /// Their total number.
     n_unknown: usize,
 }
 
@@ -94,16 +95,16 @@ struct Work {
     files: Vec<TracedFile>,
     citations: Vec<Citation>,
     leftovers: Vec<Leftover>,
-    /// The entities whose verification may be another afterwards.
+    /// The entities whose verification may have changed.
     entities: Vec<String>,
     answer: TracePushed,
-    /// Whether the head has this content, so that nothing is written; and whether it was counted.
+    /// Whether the head has this content already, so that nothing is written; and whether it was counted.
     is_head: bool,
-    /// What is still to be done, planned once: what is left over gets less on the way.
+    /// The remaining parts, planned once: leftovers only become fewer.
     parts: Vec<Part>,
 }
 
-/// What a part does.
+/// The work of a part.
 #[derive(Clone, Copy)]
 enum Part {
     Tidy,
@@ -243,7 +244,7 @@ impl PushTrace {
         let id = cx.new_id();
         let mut citations: Vec<Citation> =
             files.iter().flat_map(|file| citations(&repository, &id, file, &meant)).collect();
-        // As the store has them, so that each part is written into one place.
+        // Sorted as in the store, so that each part is written into one place.
         citations.sort_by(|one, other| one.key().cmp(&other.key()));
         let digest = blake3::hash(
             json!([hash, pusher.ref_name, pusher.commit_id, self.dirty, pusher.trust, meant.unknown])
@@ -312,7 +313,7 @@ impl PushTrace {
         Ok(work)
     }
 
-    /// Makes the snapshot visible, which is the one change that the history notes.
+    /// Makes the snapshot visible, which is the only change in the history.
     fn make_head(&self, cx: &mut Cx<'_, '_>, work: &Work) -> Result<()> {
         snapshot::begin(cx.tx, &work.snapshot)?;
         snapshot::make_head(cx.tx, &work.snapshot, cx.now())?;

@@ -1,4 +1,4 @@
-//! What both kinds of push share: which repository it is, who pushes, how much that is trusted, and which entities are meant.
+//! The common parts of both pushes: the repository, the caller, the trust, and the resolution of references.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,7 +19,7 @@ use crate::input::Text;
 /// How many numbers are looked up at once.
 const NUMBERS_AT_ONCE: usize = 1_000;
 
-/// Among how many repositories a name is looked for that was probably meant.
+/// How many repositories are searched for a suggestion.
 const KNOWN_MAX: i64 = 1_000;
 
 /// The head of a ref.
@@ -36,13 +36,13 @@ pub struct Head {
     /// Whether files differed from that commit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub dirty: bool,
-    /// How much is known of who pushed it: `unverified`, `local`, `token` or `oidc`.
+    /// How far its origin is trusted: `unverified`, `local`, `token` or `oidc`.
     pub trust: String,
-    /// How many citations of what you see it has.
+    /// The number of its citations that you can see.
     pub n_citations: i64,
     /// When it was pushed.
     pub pushed_at: Time,
-    /// Whether it was not pushed: it is the checkout that you work in, as it is now.
+    /// Whether it was not pushed: it is your checkout in its current state.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub live: bool,
 }
@@ -68,7 +68,7 @@ impl Head {
     }
 }
 
-/// How many citations of a snapshot are about something that the caller sees.
+/// The number of a snapshot's citations that the caller can see.
 fn n_seen(cx: &mut Cx<'_, '_>, repository: &Repository, snapshot: &Snapshot) -> Result<i64> {
     let mut seen = Vec::new();
     for project_id in &repository.project_ids {
@@ -93,14 +93,14 @@ pub struct Run {
     /// The commit that it ran on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// The tools whose reports it is from.
+    /// The tools that reported it.
     pub tool: String,
-    /// How much is known of who ran it: `unverified`, `local`, `token` or `oidc`.
+    /// The trust of its origin: `unverified`, `local`, `token` or `oidc`.
     pub trust: String,
     /// How it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_status: Option<i64>,
-    /// Whether everything that ran was reported; otherwise it closes nothing.
+    /// Whether the reports are complete; otherwise it closes nothing.
     pub whole: bool,
     /// How many tests it has.
     pub n_tests: i64,
@@ -124,7 +124,7 @@ impl Run {
     }
 }
 
-/// The repository that an argument names, and those of its projects that the caller sees. One whose projects are all hidden is
+/// The repository that an argument names, and its visible projects. A repository without visible projects is
 /// unknown.
 pub(crate) fn repository(cx: &mut Cx<'_, '_>, name: &Text<1, 200>) -> Result<(Repository, Vec<String>)> {
     let found = repository::find(cx.tx, name.as_str())?;
@@ -155,7 +155,7 @@ pub(crate) fn repository(cx: &mut Cx<'_, '_>, name: &Text<1, 200>) -> Result<(Re
     Err(Error { message, ..Error::not_found("repository", name.as_str()).about("repository") })
 }
 
-/// A repository without the projects that the caller does not see.
+/// A repository without the projects that the caller cannot see.
 pub(crate) fn shown(cx: &mut Cx<'_, '_>, mut repository: Repository) -> Result<Repository> {
     let pairs = repository.projects.into_iter().zip(repository.project_ids);
     let mut seen = Vec::new();
@@ -168,9 +168,9 @@ pub(crate) fn shown(cx: &mut Cx<'_, '_>, mut repository: Repository) -> Result<R
     Ok(repository)
 }
 
-/// Who pushes, and for what.
+/// The origin and the target of a push.
 pub(super) struct Pusher {
-    /// How much is known of them.
+    /// The trust of the origin.
     pub trust: String,
     /// The ref that it is for.
     pub ref_name: String,
@@ -178,7 +178,7 @@ pub(super) struct Pusher {
     pub commit_id: Option<String>,
 }
 
-/// Decides how much a push is trusted. What a CI run has proved of its ref and commit counts, not what the push says.
+/// Decides the trust of a push. For a CI run the ref and commit in its token count, not those in the push.
 pub(super) fn pusher(
     cx: &mut Cx<'_, '_>,
     repository: &Repository,
@@ -202,7 +202,7 @@ pub(super) fn pusher(
         ref_name: ref_name.unwrap_or(&repository.main_ref).to_owned(),
         commit_id: commit_id.map(str::to_owned),
     };
-    // The repositories of a token with the scope `evidence` may be gone, and then it pushes to none.
+    // The repositories of a token with the scope `evidence` may be deleted, and then it can push to none.
     let is_bound = caller.scopes.as_ref().is_some_and(|scopes| scopes.contains(&Scope::Evidence));
     if grants.is_empty() && !is_bound {
         return Ok(named);
@@ -233,8 +233,8 @@ fn is_ref(name: &str) -> bool {
     !name.contains(is_wrong) && !name.split('/').any(|part| part.is_empty() || part.starts_with('.'))
 }
 
-/// Checks that a run of which too little is known does not replace the citations of a ref that reports and closing go by: with
-/// citations of its own making, results of trusted runs would close something else than they have shown.
+/// Checks that an unverified run does not replace the citations of the main ref or a closing ref: with
+/// forged citations, results of trusted runs would close something else than they have shown.
 pub(super) fn check_head(repository: &Repository, pusher: &Pusher) -> Result<()> {
     let Pusher { trust, ref_name, .. } = pusher;
     let decides = *ref_name == repository.main_ref || repository.is_closing_ref(ref_name);
@@ -247,16 +247,16 @@ pub(super) fn check_head(repository: &Repository, pusher: &Pusher) -> Result<()>
     Err(Error::forbidden(message))
 }
 
-/// What references of a push mean.
+/// The resolved references of a push.
 #[derive(Debug, Default)]
 pub(super) struct Meant {
     ids: HashMap<String, String>,
-    /// References that mean nothing that the caller sees in the repository's projects.
+    /// References that name nothing visible in the repository's projects.
     pub unknown: Vec<String>,
 }
 
 impl Meant {
-    /// Whether no reference means anything.
+    /// Whether no reference could be resolved.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
@@ -267,7 +267,7 @@ impl Meant {
     }
 }
 
-/// Looks up many references. What the caller does not see is unknown, like what does not exist.
+/// Resolves many references. What the caller cannot see is unknown, like what does not exist.
 pub(super) fn meant<'a>(
     cx: &mut Cx<'_, '_>,
     repository: &Repository,

@@ -19,7 +19,7 @@ versioned_output!(Repository, version, id);
 
 /// How many projects a repository can have.
 const PROJECTS_MAX: usize = 100;
-/// The ref that a repository is about when nobody says.
+/// The default main ref.
 const MAIN_REF: &str = "refs/heads/main";
 
 /// The least verdict that closes a unit.
@@ -51,12 +51,12 @@ impl ClosesAtName {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 enum TrustName {
-    /// Anybody's run, also one at the machine of the store.
+    /// Any run, including one on the machine of the store.
     #[default]
     Local,
     /// A run that was pushed with a token.
     Token,
-    /// A CI run that has proved its identity.
+    /// A CI run with a verified identity.
     Oidc,
 }
 
@@ -70,10 +70,11 @@ impl TrustName {
     }
 }
 
-/// Make a repository known whose code and tests may cite requirements of some projects.
+/// Register a repository whose code and tests may cite requirements of some projects.
 ///
-/// What it pushes is about these projects alone. `closes_at`, `trust_min` and `closing_refs` say which evidence closes a unit of text.
-/// With `issuer` and `external_id`, its CI can push with an identity token in place of a secret.
+/// Its pushes may cite these projects only. `closes_at`, `trust_min` and `closing_refs` define which evidence closes a unit of
+/// text.
+/// With `issuer` and `external_id`, its CI can push with an identity token instead of a secret.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateRepository {
@@ -81,7 +82,7 @@ pub struct CreateRepository {
     name: Text<1, 200>,
     /// The projects, keys or ids, whose requirements it may cite.
     projects: Vec<Text<1, 64>>,
-    /// The ref that reports and pages are about; `refs/heads/main` when absent.
+    /// The ref for reports and pages; default `refs/heads/main`.
     main_ref: Option<Text<1, 200>>,
     /// The least verdict that closes a unit.
     #[serde(default)]
@@ -89,11 +90,11 @@ pub struct CreateRepository {
     /// The least trust of a run that closes a unit.
     #[serde(default)]
     trust_min: TrustName,
-    /// The refs whose runs close units; the main ref when absent.
+    /// The refs whose runs close units; default: the main ref.
     closing_refs: Option<Vec<Text<1, 200>>>,
-    /// Who proves the identity of its CI runs, such as `https://token.actions.githubusercontent.com`.
+    /// The issuer of its CI runs' identity tokens, such as `https://token.actions.githubusercontent.com`.
     issuer: Option<Text<1, 500>>,
-    /// The number that this issuer gives the repository.
+    /// The number of the repository at this issuer.
     external_id: Option<Text<1, 100>>,
 }
 
@@ -132,17 +133,17 @@ impl Operation for CreateRepository {
     }
 }
 
-/// List the repositories whose code may cite requirements that you see.
+/// List the repositories whose code may cite requirements that you can see.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListRepositories {
     /// Only those of this project: a key or an id.
     project: Option<Text<1, 64>>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -168,7 +169,7 @@ impl Operation for ListRepositories {
     }
 }
 
-/// Read a repository: what it may cite, what closes there, and what was pushed last.
+/// Read a repository: the projects that it may cite, its policy, and its last pushes.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetRepository {
@@ -176,7 +177,7 @@ pub struct GetRepository {
     repository: Text<1, 200>,
 }
 
-/// A repository, and what was pushed last.
+/// A repository, and its last pushes.
 #[derive(Serialize, JsonSchema)]
 pub struct RepositoryState {
     /// The repository.
@@ -194,7 +195,7 @@ impl Output for RepositoryState {
     }
 }
 
-/// How many runs are told.
+/// How many runs are listed.
 const RUNS_SHOWN: i64 = 20;
 
 impl Operation for GetRepository {
@@ -219,7 +220,7 @@ impl Operation for GetRepository {
     }
 }
 
-/// Change a repository: its name, projects, main ref, identity, and what closes there.
+/// Change a repository: its name, projects, main ref, identity, and policy.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateRepository {
@@ -231,7 +232,7 @@ pub struct UpdateRepository {
     /// The projects, keys or ids, whose requirements it may cite.
     #[serde(default)]
     projects: Set<Vec<Text<1, 64>>>,
-    /// The ref that reports and pages are about.
+    /// The ref for reports and pages.
     #[serde(default)]
     main_ref: Set<Text<1, 200>>,
     /// The least verdict that closes a unit.
@@ -243,13 +244,13 @@ pub struct UpdateRepository {
     /// The refs whose runs close units; none for the main ref.
     #[serde(default)]
     closing_refs: Set<Vec<Text<1, 200>>>,
-    /// Who proves the identity of its CI runs.
+    /// The issuer of its CI runs' identity tokens.
     #[serde(default)]
     issuer: Patch<Text<1, 500>>,
-    /// The number that this issuer gives the repository.
+    /// The number of the repository at this issuer.
     #[serde(default)]
     external_id: Patch<Text<1, 100>>,
-    /// Refuse the change when the version is another one.
+    /// Reject the change if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -304,11 +305,11 @@ impl Operation for UpdateRepository {
 pub struct DeleteRepository {
     /// Its name or id.
     repository: Text<1, 200>,
-    /// Refuse to delete it when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 
-/// What was deleted.
+/// The deleted repository.
 #[derive(Serialize, JsonSchema)]
 pub struct DeletedRepository {
     /// Its name.
@@ -357,7 +358,7 @@ fn check_identity(cx: &mut Cx<'_, '_>, repository: &Repository) -> Result<()> {
     match (&repository.issuer, &repository.external_id) {
         (None, None) => Ok(()),
         (Some(_), Some(external_id)) if !external_id.bytes().all(|byte| byte.is_ascii_digit()) => {
-            // A name can be given to another repository later; a number cannot.
+            // A name can be reassigned to another repository later; a number cannot.
             let message =
                 format!("expected the number of the repository, such as 1296269, found {external_id:?}");
             Err(Error::field("external_id", message))

@@ -1,4 +1,4 @@
-//! Citations that no longer quote the present text.
+//! Citations that no longer quote the current text.
 
 use std::collections::HashSet;
 
@@ -19,9 +19,9 @@ use crate::input::{Id, Limit, Text};
 use crate::operation::{Columns, Command, Effect, Operation, Output, Route, Shape, Tool, command, get, tool};
 use crate::page::Cursor;
 
-/// How many entities are looked at before a page ends, whether it is full or not.
+/// How many entities are examined before a page ends, whether it is full or not.
 const ENTITIES_AT_ONCE: i64 = 500;
-/// How many of them are judged with the same statements.
+/// How many of them are judged with the same queries.
 const JUDGED_AT_ONCE: usize = 100;
 /// How many of these pages one call looks at.
 const ROUNDS_MAX: usize = 20;
@@ -29,42 +29,42 @@ const LIMIT: i64 = 50;
 /// The name of the list in its cursors.
 const LIST: &str = "stale_citations";
 
-/// List the citations in code that no longer quote the present text of what they cite.
+/// List the citations in code that do not quote the current text of the cited requirement.
 ///
-/// `stale`: they quote an earlier text; the answer has what they quoted, what it says now, the words that differ and the lines to
-/// write instead. `suspect`: they pin a version before the last change. `broken`: they quote no version. `gone`: what they cite
+/// `stale`: they quote an earlier text; the answer has the quote, the current text, the words that differ and the lines to
+/// write instead. `suspect`: they pin a version before the last change. `broken`: they quote no version. `gone`: the cited entity
 /// was deleted or is obsolete.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListStaleCitations {
-    /// The project: a key or an id; the default project when absent.
+    /// The project: a key or an id; default: the default project.
     project: Option<Text<1, 64>>,
     /// Only those of this requirement or criterion, such as `REQ-012`.
     reference: Option<Id>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
-/// Citations that no longer quote the present text.
+/// Citations that no longer quote the current text.
 #[derive(Serialize, JsonSchema)]
 pub struct StaleCitations {
     /// The citations.
     data: Vec<StaleCitation>,
-    /// Where to go on, if not all were looked at.
+    /// The start of the next page, if there may be more.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
 
 impl Output for StaleCitations {}
 
-/// A citation that no longer quotes the present text.
+/// A citation that no longer quotes the current text.
 #[derive(Serialize, JsonSchema)]
 struct StaleCitation {
-    /// What it cites.
+    /// The reference id of the cited entity.
     reference_id: String,
-    /// What that is.
+    /// Its kind.
     kind: Kind,
     /// Its title, or its text.
     title: String,
@@ -77,18 +77,18 @@ struct StaleCitation {
     /// The version that it quotes or pins.
     #[serde(skip_serializing_if = "Option::is_none")]
     quoted_version: Option<i64>,
-    /// The present version of the text.
+    /// The current version of the text.
     version: i64,
-    /// What it quotes, or the text of the version that it pins.
+    /// The quote, or the text of the pinned version.
     #[serde(skip_serializing_if = "Option::is_none")]
     quoted: Option<String>,
-    /// The sentence of the present text that is nearest to it, or the present text.
+    /// The sentence of the current text that is nearest to it, or the current text.
     #[serde(skip_serializing_if = "Option::is_none")]
     now: Option<String>,
     /// The words that differ: `stay [-closed-]{+shut+}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     difference: Option<String>,
-    /// The comment to write instead, if the code still fits. A project may have chosen other marks than these.
+    /// The comment to write instead, if the code still fits. The project may use other comment marks.
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<String>,
 }
@@ -128,7 +128,7 @@ impl Operation for ListStaleCitations {
                 for some in texts.chunks(JUDGED_AT_ONCE) {
                     for judged in judge::judge(cx, std::slice::from_ref(head), some.to_vec())? {
                         data.extend(outdated(cx, &judged)?);
-                        // Pages end between entities, so that none is told in part.
+                        // Pages end between entities, so that the citations of one are complete.
                         if data.len() >= limit {
                             let next = Cursor::at(LIST, &(index, judged.text.id));
                             return Ok(StaleCitations { data, next_cursor: Some(next) });
@@ -166,7 +166,7 @@ impl ListStaleCitations {
     }
 }
 
-/// The citations of a text that do not quote it as it is. One that is about several units is told once.
+/// The citations of a text that do not quote its current state. One that quotes several units is listed once.
 fn outdated(cx: &mut Cx<'_, '_>, judged: &Judged) -> Result<Vec<StaleCitation>> {
     let suspects =
         judged.units.iter().flat_map(|unit| &unit.cited).filter(|cited| cited.state == State::Suspect);
@@ -187,7 +187,7 @@ fn described(cx: &mut Cx<'_, '_>, text: &CitableText, cited: &Cited) -> Result<S
         _ => (None, None),
     };
     let (now, difference) = match (cited.state, &quoted) {
-        // It is about all of the text.
+        // It cites the whole text.
         (State::Suspect, Some(quoted)) => {
             let now = text_of(&text.title, &text.description);
             (Some(now.to_owned()), Some(near::difference(quoted, now)))
@@ -198,7 +198,7 @@ fn described(cx: &mut Cx<'_, '_>, text: &CitableText, cited: &Cited) -> Result<S
     };
     let lines = match cited.state {
         State::Stale(_) => now.as_deref().and_then(|now| lines(text, cited, now)),
-        // It pins another version than the present one; what it quotes may stand in it.
+        // It pins another version than the current one, which may contain the same quote.
         State::Suspect | State::Broken => present(text, cited).and_then(|quote| lines(text, cited, &quote)),
         _ => None,
     };
@@ -218,7 +218,7 @@ fn described(cx: &mut Cx<'_, '_>, text: &CitableText, cited: &Cited) -> Result<S
     })
 }
 
-/// The sentence that took the place of a quoted one, as the check of a checkout finds it.
+/// The sentence that replaced a quoted one, found in the same way as in the check of a checkout.
 fn renewed(cx: &mut Cx<'_, '_>, text: &CitableText, quoted: &str) -> Result<Option<Renewed>> {
     let earlier = judge::earlier_texts(cx, text)?.into_iter().rev();
     let reference = text.reference_id.as_str();
@@ -242,14 +242,14 @@ fn renewed(cx: &mut Cx<'_, '_>, text: &CitableText, quoted: &str) -> Result<Opti
     Ok(specification.managed.as_ref().and_then(|managed| managed.renew(quoted, &specification)))
 }
 
-/// The unit that took the place of the one which a stale citation quotes.
+/// The unit that replaced the one which a stale citation quotes.
 pub(super) fn successor(cx: &mut Cx<'_, '_>, text: &CitableText, cited: &Cited) -> Result<Option<String>> {
     let State::Stale(version) = cited.state else { return Ok(None) };
     let Some(quoted) = quoted(cx, text, &cited.citation.unit_hash, version)? else { return Ok(None) };
     Ok(renewed(cx, text, &quoted)?.map(|renewed| renewed.quote))
 }
 
-/// What a citation quotes, if the present text has it; nothing for one without a quote.
+/// The quote of a citation, if the current text contains it; none for one without a quote.
 fn present(text: &CitableText, cited: &Cited) -> Option<String> {
     let hash = &cited.citation.unit_hash;
     if hash.is_empty() {
@@ -258,12 +258,12 @@ fn present(text: &CitableText, cited: &Cited) -> Option<String> {
     judge::units_of(text).into_iter().find(|unit| unit.hash == *hash).map(|unit| unit.text)
 }
 
-/// The comment that cites a text as it is now, in the usual marks for the language of its file.
+/// The comment that cites a text in its current state, in the default comment marks for the language of its file.
 fn lines(text: &CitableText, cited: &Cited, quote: &str) -> Option<String> {
     let citation = &cited.citation;
     let kind: AnnotationKind = match citation.kind {
         CitationKind::Code => AnnotationKind::Citation,
-        // It stands in a report, and not in the code.
+        // It is in a report, and not in the code.
         CitationKind::Verifies => return None,
         kind => judge::name_of(kind).parse().ok()?,
     };

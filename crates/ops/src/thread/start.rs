@@ -1,8 +1,8 @@
-//! Where a thread begins in code: a file, a line of it, or a function or test in it.
+//! The starting point of a thread in code: a file, a line of it, or a function or test in it.
 
 use store::thread::snapshot::Citation;
 
-/// A place in code where a thread begins.
+/// A starting point in code.
 pub(super) struct Start<'a> {
     pub(super) path: &'a str,
     within: Within<'a>,
@@ -15,7 +15,7 @@ enum Within<'a> {
 }
 
 impl<'a> Start<'a> {
-    /// Reads `src/a.rs`, `src/a.rs:42` or `tests/a.rs::name`.
+    /// Parses `src/a.rs`, `src/a.rs:42` or `tests/a.rs::name`.
     pub(super) fn parse(text: &'a str) -> Start<'a> {
         let text = text.trim().trim_start_matches("./");
         if let Some((path, symbol)) = text.split_once("::").filter(|(path, _)| path.contains(['.', '/'])) {
@@ -46,7 +46,7 @@ impl<'a> Start<'a> {
         }
     }
 
-    /// Says why nothing was found.
+    /// Explains why nothing was found.
     pub(super) fn why_nothing(&self, n_heads: usize, places: &mut [(i64, String)]) -> String {
         if n_heads == 0 {
             return "no repository that you see has pushed citations; `spexus push` does from a checkout"
@@ -76,7 +76,7 @@ impl<'a> Start<'a> {
     }
 }
 
-/// Whether a name is the end of a symbol, whatever stands between their parts: `TestKettle::boils[2]` of `TestKettle.boils`.
+/// Whether a name is the end of a symbol, with any separators: `TestKettle::boils[2]` of `TestKettle.boils`.
 fn is_end(symbol: &str, name: &str) -> bool {
     let plain = name.strip_suffix(']').and_then(|name| name.rsplit_once('[')).map_or(name, |(name, _)| name);
     let parts = |text: &str| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Removes what was pushed and superseded, in slices between which others can write.
+//! Removes superseded pushes, in slices between which others can write.
 
 use store::thread::repository::Repository;
 use store::thread::{run, snapshot};
@@ -8,14 +8,14 @@ use crate::error::Result;
 
 /// How many rows a slice removes of each table.
 const ROWS: i64 = 2_000;
-/// Of how many commits of a ref runs are kept, and how many runs in all.
+/// The runs of how many commits of a ref are kept, and how many runs in total.
 const RUNS_KEPT: (i64, i64) = (20, 500);
-/// A push that has not ended after so long has broken off.
+/// A push that has not ended after this time is considered interrupted.
 const BROKEN_OFF_S: i64 = 24 * 3_600;
-/// How many slices one push removes at the most; what is left waits for the next.
+/// How many slices one push removes at most; the rest waits for the next push.
 const SLICES_MAX: usize = 200;
 
-/// Something that nobody reads any more.
+/// Data that is no longer used.
 pub(super) enum Leftover {
     /// A snapshot that is neither a head nor pinned.
     Snapshot(String),
@@ -23,7 +23,7 @@ pub(super) enum Leftover {
     Run(String),
 }
 
-/// What a repository has that nobody reads any more.
+/// The unused data of a repository.
 pub(super) fn leftovers(cx: &mut Cx<'_, '_>, repository: &Repository) -> Result<Vec<Leftover>> {
     let before = cx.now().plus_seconds(-BROKEN_OFF_S);
     let snapshots = snapshot::superseded(cx.tx, &repository.id, before)?;
@@ -31,12 +31,12 @@ pub(super) fn leftovers(cx: &mut Cx<'_, '_>, repository: &Repository) -> Result<
     Ok(snapshots.into_iter().map(Leftover::Snapshot).chain(runs.into_iter().map(Leftover::Run)).collect())
 }
 
-/// How many slices are planned for leftovers. Most need fewer; a slice that finds nothing costs nothing.
+/// How many slices are planned. Most repositories need fewer; a slice without data costs nothing.
 pub(super) fn n_slices(leftovers: &[Leftover]) -> usize {
     if leftovers.is_empty() { 0 } else { SLICES_MAX }
 }
 
-/// Removes a slice of the first leftover that is still there.
+/// Removes a slice of the first remaining data.
 pub(super) fn remove_slice(cx: &mut Cx<'_, '_>, leftovers: &mut Vec<Leftover>) -> Result<()> {
     let Some(leftover) = leftovers.first() else { return Ok(()) };
     let is_gone = match leftover {

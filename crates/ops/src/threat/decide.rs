@@ -1,4 +1,4 @@
-//! What people decide about a threat, and the criteria that follow.
+//! Decisions about threats, and the criteria that they create.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,17 +18,18 @@ use crate::input::{CriterionText, Id, Moment, Text};
 use crate::operation::{Command, Effect, Operation, Output, Route, Tool, command, post, tool};
 use crate::thread::judge;
 
-/// How many criteria one decision may make.
+/// How many criteria one decision may create.
 const CRITERIA_MAX: usize = 20;
 /// How far ahead a risk may be accepted.
 const REVIEW_DAYS_MAX: i64 = 5 * 366;
 const DAY_S: i64 = 86_400;
 
-/// Decide about a threat to a requirement or a user story: it applies, it does not, or its risk is accepted until a day.
+/// Decide about a threat to a requirement or a user story: it applies, it does not, or its risk is accepted until a date.
 ///
-/// The first time that it applies, acceptance criteria are made from the pattern's checks, or from `criteria` if you have edited
-/// them; cite and test them like any other: evidence, not a decision, closes a threat. `dry_run` shows them first. Criteria that the
-/// story already has against the same pattern are used in place of new ones.
+/// When it applies for the first time, acceptance criteria are created from the pattern's checks, or from your own texts in
+/// `criteria`; cite and test them like any other: evidence closes a threat, not a decision. `dry_run` shows them first.
+/// Existing criteria of
+/// the story against the same pattern are used instead of new ones.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecideThreat {
@@ -36,70 +37,70 @@ pub struct DecideThreat {
     reference: Id,
     /// The id of the pattern, such as `TMKB-AUTHZ-001`.
     pattern: Text<1, 200>,
-    /// What you decide.
+    /// The decision.
     decision: Decided,
-    /// Why. Needed unless it applies.
+    /// The reason. Required unless it applies.
     reason: Option<Text<1, 5_000>>,
-    /// The last day on which an accepted risk is accepted; the threat is open again afterwards.
+    /// The last day on which the risk is accepted; afterwards the threat is open again.
     review_by: Option<Moment>,
-    /// Who bears an accepted risk: a user's id or name; you, when absent.
+    /// Who is responsible for an accepted risk: a user's id or name; default: you.
     owner: Option<Text<1, 100>>,
-    /// The criteria to make in place of the pattern's checks.
+    /// The criteria to create instead of the pattern's checks.
     criteria: Option<Vec<EditedCriterion>>,
-    /// Only say what would be decided and made.
+    /// Only return the decision and the criteria, without storing them.
     #[serde(default)]
     dry_run: bool,
 }
 
-/// What is decided about a threat.
+/// The decision about a threat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 enum Decided {
-    /// It is one: criteria are made against it.
+    /// It applies: criteria against it are created.
     Applies,
-    /// It is none here.
+    /// It does not apply.
     NotApplicable,
-    /// It is one, and somebody bears it until a day.
+    /// It applies, but the risk is accepted until a date.
     RiskAccepted,
 }
 
-/// A criterion as you want it.
+/// A criterion to create.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 struct EditedCriterion {
-    /// What must hold.
+    /// The text of the criterion.
     description: CriterionText,
 }
 
-/// What was decided, or would be.
+/// The result of a decision, or its preview.
 #[derive(Serialize, JsonSchema)]
 pub struct ThreatDecision {
-    /// What is threatened.
+    /// The threatened requirement or user story.
     reference_id: String,
-    /// How the threat stands now.
+    /// The state of the threat.
     #[serde(flatten)]
     threat: ItemThreat,
-    /// The criteria that this decision has made, or would make.
+    /// The criteria that this decision has created, or would create.
     made: Vec<MadeCriterion>,
-    /// Whether nothing was changed.
+    /// Whether it was a dry run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
-    /// What the reader should know.
+    /// Notes for the reader.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
 
 impl Output for ThreatDecision {}
 
-/// A criterion that was made, or would be.
+/// A created criterion, or its preview.
 #[derive(Serialize, JsonSchema)]
 struct MadeCriterion {
-    /// Its reference id, once it is made.
+    /// Its reference id, once it is created.
     #[serde(skip_serializing_if = "Option::is_none")]
     reference_id: Option<String>,
-    /// What must hold.
+    /// The text of the criterion.
     description: String,
 }
 
@@ -190,8 +191,7 @@ impl Operation for DecideThreat {
         let threat = threat.ok_or_else(|| Error::not_found("threat", &link.pattern))?;
         let n_known = known.len();
         let stays = self.decision != Decided::Applies && n_known > 0;
-        let note = stays
-            .then(|| "criteria that were made against it stay; delete them if nobody needs them".to_owned());
+        let note = stays.then(|| "its criteria stay; delete them if they are not needed".to_owned());
         Ok(ThreatDecision {
             reference_id: entity.reference_id,
             threat,
@@ -212,25 +212,25 @@ impl Decided {
     }
 }
 
-/// Who bears an accepted risk, and until when.
+/// The owner of an accepted risk, and its date.
 struct Bearer {
     user_id: String,
     username: String,
     review_by: Time,
 }
 
-/// The criteria that a decision makes.
+/// The criteria of a decision.
 #[derive(Default)]
 struct Plan {
     /// The texts of new ones.
     texts: Vec<String>,
-    /// The ids of those that the story has already.
+    /// The ids of existing ones.
     shared: Vec<String>,
     note: Option<String>,
 }
 
 impl DecideThreat {
-    /// Checks what a decision needs. Returns who bears the risk, where one is accepted.
+    /// Validates a decision. Returns the owner of an accepted risk.
     fn checked(&self, cx: &mut Cx<'_, '_>) -> Result<Option<Bearer>> {
         if self.decision != Decided::Applies && self.reason.is_none() {
             return Err(Error::field("reason", "is missing: say why, for those who ask later"));
@@ -272,7 +272,7 @@ impl DecideThreat {
         Ok(Some(Bearer { user_id, username, review_by }))
     }
 
-    /// Finds out which criteria to make: none where there are some, and those that the story has before new ones.
+    /// Determines the criteria to create: none if the threat has some, and existing ones of the story before new ones.
     fn planned(
         &self,
         cx: &mut Cx<'_, '_>,
@@ -313,7 +313,7 @@ impl DecideThreat {
         Ok(Plan { texts, ..Plan::default() })
     }
 
-    /// Says what would be decided and made.
+    /// Previews the decision.
     fn previewed(&self, reference_id: String, link: &ThreatLink, plan: &Plan) -> ThreatDecision {
         let made =
             plan.texts.iter().map(|text| MadeCriterion { reference_id: None, description: text.clone() });
@@ -327,7 +327,7 @@ impl DecideThreat {
     }
 }
 
-/// The story that criteria against a threat belong to.
+/// The story for the criteria against a threat.
 fn story_of(entity: &Entity) -> Result<String> {
     let story_id = match entity.kind {
         Kind::UserStory => Some(entity.id.clone()),
@@ -349,7 +349,7 @@ fn story_of(entity: &Entity) -> Result<String> {
     })
 }
 
-/// Makes criteria of the story.
+/// Creates criteria of the story.
 fn make(
     cx: &mut Cx<'_, '_>,
     story_id: &str,
@@ -375,7 +375,7 @@ fn make(
     Ok(made)
 }
 
-/// Notes the decision in the history of what is threatened.
+/// Records the decision in the history of the threatened entity.
 fn record(
     cx: &mut Cx<'_, '_>,
     entity: &Entity,

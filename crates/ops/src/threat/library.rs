@@ -1,4 +1,4 @@
-//! What the engine asks a library of threat patterns. `app` hands one in, which alone knows how patterns are written and ranked.
+//! The interface to a library of threat patterns. `app` provides one, and alone knows how patterns are written and ranked.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use crate::error::{Error, ErrorKind, Result};
 pub trait ThreatLibrary: fmt::Debug + Send + Sync {
     /// The patterns that a text may be about, best first.
     fn propose(&self, text: &str) -> Result<Vec<ThreatProposal>>;
-    /// The pattern with an id, in any case. The error for an unknown one names those that may be meant.
+    /// The pattern with an id, in any case. The error for an unknown one suggests similar ids.
     fn pattern(&self, id: &str) -> Result<ThreatPattern>;
-    /// What its patterns are about: `covers authorization (24 patterns, Python/Flask)`.
+    /// The subject of its patterns: `covers authorization (24 patterns, Python/Flask)`.
     fn coverage(&self) -> Result<String>;
 }
 
-/// What is asked of a pattern.
+/// A pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreatPattern {
     /// Its id, such as `TMKB-AUTHZ-001`.
@@ -27,13 +27,13 @@ pub struct ThreatPattern {
     pub severity: String,
     /// Its version, such as `1.2.0`.
     pub version: String,
-    /// What goes wrong, in a sentence.
+    /// The threat, in a sentence.
     pub threat: String,
-    /// What to look at.
+    /// The check.
     pub check: String,
-    /// What to do.
+    /// The fix.
     pub fix: String,
-    /// What must hold where it applies: texts of acceptance criteria.
+    /// The texts of acceptance criteria.
     pub checks: Vec<String>,
 }
 
@@ -44,23 +44,23 @@ pub struct ThreatProposal {
     pub pattern: ThreatPattern,
     /// Why it fits, for people.
     pub reasons: Vec<String>,
-    /// What the text and the pattern have in common, the strongest first.
+    /// The common words of text and pattern, the most significant first.
     pub signs: Vec<String>,
-    /// How many of the signs the reasons name.
+    /// How many of these words the reasons name.
     pub n_telling: usize,
-    /// Whether it is more often right than wrong. What is not is shown, and nobody is asked to decide.
+    /// Whether it is more often right than wrong. Others are shown, but need no decision.
     pub is_sure: bool,
 }
 
 impl ThreatProposal {
-    /// The signs that it is proposed for.
+    /// The words that it is proposed for.
     pub(super) fn telling(&self) -> &[String] {
         &self.signs[..self.n_telling.min(self.signs.len())]
     }
 }
 
 impl Cx<'_, '_> {
-    /// The threat library, for what is nothing without it.
+    /// The threat library, or an error for operations that need it.
     pub(super) fn threat_library(&self) -> Result<Arc<dyn ThreatLibrary>> {
         self.request
             .threats

@@ -1,4 +1,4 @@
-//! The threats to many things: those that are open, or those that something was decided about.
+//! The threats to many entities: open ones, or those with a decision.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,50 +24,50 @@ const LIST: &str = "threats";
 
 /// List the threats to the user stories and requirements of a project, or of an epic or a user story.
 ///
-/// Without `state` these are the open ones (nobody has decided, or the decision no longer holds) and those that apply and whose
-/// criteria evidence does not close yet.
+/// Without `state` it lists the open ones (without a valid decision) and those that apply but whose
+/// criteria are not closed by evidence.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListThreats {
-    /// Only those that stand like this.
+    /// Only those in this state.
     state: Option<ThreatState>,
-    /// The project: a key or an id; the default project when absent.
+    /// The project: a key or an id; default: the default project.
     project: Option<Text<1, 64>>,
-    /// Only those to what is below this epic or user story, such as `EP-001`.
+    /// Only those below this epic or user story, such as `EP-001`.
     epic: Option<Id>,
     /// Only those of this pattern, such as `TMKB-AUTHZ-001`.
     pattern: Option<Text<1, 200>>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
-/// Threats to several things.
+/// A list of threats.
 #[derive(Serialize, JsonSchema)]
 pub struct Threats {
-    /// The threats, those to the oldest first.
+    /// The threats, by creation of the threatened entity.
     data: Vec<ListedThreat>,
-    /// How many user stories and requirements this page has looked at.
+    /// How many user stories and requirements were examined for this page.
     n_items: usize,
-    /// About how many of them no pattern is.
+    /// How many of them no pattern fits.
     n_without_pattern: usize,
-    /// What the library covers, where no pattern is about some of them.
+    /// What the library covers, if no pattern fits some of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    /// Where to go on, if not all were looked at.
+    /// The start of the next page, if there may be more.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
 
 impl Output for Threats {}
 
-/// A threat to something.
+/// A threat to an entity.
 #[derive(Serialize, JsonSchema)]
 struct ListedThreat {
-    /// What it threatens.
+    /// The threatened entity.
     reference_id: String,
-    /// What that is.
+    /// Its kind.
     kind: Kind,
     /// Its title.
     title: String,
@@ -89,7 +89,7 @@ impl Operation for ListThreats {
         &[(None, &["state", "severity", "reference_id", "title", "pattern", "name", "why_open"])];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Threats> {
-        // What was decided is known without a library, too.
+        // Decisions are known even without a library.
         let library = cx.request.threats.clone();
         let pattern = match (&self.pattern, &library) {
             (Some(id), Some(library)) => {
@@ -119,7 +119,7 @@ struct ThreatScope {
 }
 
 impl ListThreats {
-    /// Looks at one after the other until a page is full.
+    /// Examines the entities until a page is full.
     fn found(&self, cx: &mut Cx<'_, '_>, scope: &ThreatScope, pattern: Option<&str>) -> Result<Threats> {
         let limit = self.limit.map_or(LIMIT, |limit| limit.0) as usize;
         let mut after: String =
@@ -143,7 +143,7 @@ impl ListThreats {
                     title: text.title.clone(),
                     threat,
                 }));
-                // Pages end between items, so that the threats to one are on one page.
+                // Pages end between entities, so that the threats to one are on one page.
                 if found.data.len() >= limit {
                     found.next_cursor = (!is_last || text.id != last).then(|| Cursor::at(LIST, &text.id));
                     return Ok(found);
@@ -181,7 +181,7 @@ impl ListThreats {
         Ok(ThreatScope { project_id: entity.project_id, below: Some((entity.id, entity.kind)) })
     }
 
-    /// The next few that may have threats of the wanted state.
+    /// The next entities that may have threats in the requested state.
     fn some(&self, cx: &mut Cx<'_, '_>, scope: &ThreatScope, after: &str) -> Result<Vec<CitableText>> {
         let only_decided = self.state.is_some_and(|state| state != ThreatState::Open);
         match &scope.below {

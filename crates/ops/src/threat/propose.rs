@@ -1,4 +1,4 @@
-//! Which threat patterns fit a text, and how each threat stands.
+//! Proposes the threat patterns that fit a text.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,45 +13,45 @@ use crate::input::Id;
 use crate::operation::{Columns, Command, Effect, Operation, Output, Route, Shape, Tool, command, get, tool};
 use crate::thread::judge;
 
-/// Propose the threat patterns that fit a requirement or a user story, best first and with reasons, and say how each threat stands:
-/// open, applies, closed by evidence, dismissed, or accepted until a day.
+/// Propose the threat patterns that fit a requirement or a user story, best first and with reasons, and the state of each threat:
+/// open, applies, closed by evidence, dismissed, or accepted until a date.
 ///
-/// `checks` are the criteria that `decide_threat` makes if it applies. Where no pattern is about the text, `note` says what the
+/// `checks` are the criteria that `decide_threat` creates if it applies. If no pattern fits the text, `note` says what the
 /// library covers.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProposeThreats {
-    /// The requirement or the user story, such as `REQ-012`; for an epic or a criterion patterns are only looked for.
+    /// The requirement or the user story, such as `REQ-012`; for an epic or a criterion patterns are only proposed.
     reference: Id,
 }
 
-/// The threats to something.
+/// The threats to an entity.
 #[derive(Serialize, JsonSchema)]
 pub struct ProposedThreats {
-    /// What they threaten.
+    /// The threatened entity.
     reference_id: String,
     /// Its title, or its text.
     title: String,
-    /// The threats, the most fitting first.
+    /// The threats, the best match first.
     data: Vec<ProposedThreat>,
-    /// What the reader should know.
+    /// Notes for the reader.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    /// What the patterns of the library are about.
+    /// What the library covers.
     library: String,
 }
 
 impl Output for ProposedThreats {}
 
-/// A threat, and what its pattern says.
+/// A threat, and its pattern.
 #[derive(Serialize, JsonSchema)]
 struct ProposedThreat {
     #[serde(flatten)]
     threat: ItemThreat,
-    /// What goes wrong.
+    /// The threat.
     #[serde(skip_serializing_if = "Option::is_none")]
     says: Option<PatternSays>,
-    /// The criteria that would be made if it applies.
+    /// The criteria that would be created if it applies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     checks: Vec<String>,
 }
@@ -59,11 +59,11 @@ struct ProposedThreat {
 /// A pattern in three sentences.
 #[derive(Serialize, JsonSchema)]
 struct PatternSays {
-    /// What goes wrong.
+    /// The threat.
     threat: String,
-    /// What to look at.
+    /// The check.
     check: String,
-    /// What to do.
+    /// The fix.
     fix: String,
 }
 
@@ -105,7 +105,7 @@ impl Operation for ProposeThreats {
         let library = cx.threat_library()?;
         let heads = judge::heads(cx, &entity.project_id, None)?;
         let mut texts = text::of_ids(cx.tx, &[&entity.id])?;
-        // What a criterion says is looked at as if it were a requirement, which those against it are not.
+        // A criterion is matched as if it were a requirement, except those against a threat.
         let mut threats = Vec::new();
         if entity.kind == Kind::AcceptanceCriteria {
             threats = state::of_texts(cx, &heads, &texts)?.concat();
@@ -143,7 +143,7 @@ impl Operation for ProposeThreats {
 }
 
 impl ThreatPattern {
-    /// The texts of the criteria that follow from it: its own, or what it tells to check.
+    /// The texts of the criteria: its own, or its checks.
     pub(super) fn criteria(&self) -> Vec<String> {
         let own = self.checks.iter().map(|check| check.trim().to_owned());
         let own: Vec<String> = own.filter(|check| !check.is_empty()).collect();

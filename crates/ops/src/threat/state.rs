@@ -1,5 +1,6 @@
-//! How threats stand: what was proposed and decided, and what evidence shows of the criteria. The thread, the work packet and the
-//! gate ask this.
+//! Derives the state of threats from proposals, decisions, and the evidence for the criteria. Used by the thread, the work
+//! packet and the
+//! gate.
 
 use std::collections::HashMap;
 
@@ -15,7 +16,7 @@ use crate::context::Cx;
 use crate::error::Result;
 use crate::thread::judge::{self, Head, Judged};
 
-/// How many words are named that a dismissed threat came back for.
+/// How many words are named that reopened a dismissed threat.
 const WORDS_TOLD: usize = 5;
 
 /// A threat to a requirement or a user story.
@@ -27,30 +28,30 @@ pub(crate) struct ItemThreat {
     pub(crate) name: String,
     /// `critical`, `high`, `medium` or `low`.
     pub(crate) severity: String,
-    /// How it stands.
+    /// Its state.
     pub(crate) state: ThreatState,
-    /// Why it is open, where there is more to say than that nobody has decided.
+    /// Why it is open, if there is more to say than that there is no decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) why_open: Option<String>,
-    /// Whether the library is unsure that the pattern fits, and nobody has decided: then it is not counted as open.
+    /// Whether the library is unsure that the pattern fits, and there is no decision: then it does not count as open.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) unsure: bool,
-    /// What it threatens, where that is something else: a criterion is against a threat to its story or a requirement.
+    /// The threatened entity, if it is another one: a criterion is against a threat to its story or a requirement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) threatens: Option<String>,
-    /// Why the pattern fits the text; nothing where it does not.
+    /// Why the pattern fits the text; absent if it does not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) reasons: Vec<String>,
-    /// What was decided.
+    /// The decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) decision: Option<DecisionMade>,
-    /// The criteria against it, with what their tests show.
+    /// The criteria against it, with their verdicts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) criteria: Vec<ThreatCriterion>,
 }
 
 impl ItemThreat {
-    /// Whether something is left to do about it: nobody has decided, the decision no longer holds, or evidence does not close all
+    /// Whether it needs work: there is no valid decision, or evidence does not close all
     /// criteria against it.
     pub(crate) fn is_open(&self) -> bool {
         !self.unsure && matches!(self.state, ThreatState::Open | ThreatState::Applies)
@@ -58,7 +59,7 @@ impl ItemThreat {
 }
 
 impl ItemThreat {
-    /// A threat as it would stand after a decision, before any criterion is there.
+    /// A threat after a decision, before its criteria exist.
     pub(super) fn decided(link: &ThreatLink) -> ItemThreat {
         let state = match link.decision {
             Decision::Applies => ThreatState::Applies,
@@ -80,32 +81,32 @@ impl ItemThreat {
     }
 }
 
-/// How a threat stands. Only decisions are stored; the rest follows from texts, the library and evidence.
+/// The state of a threat. Only decisions are stored; the state is derived from texts, the library and evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub(crate) enum ThreatState {
-    /// Nobody has decided, or the decision no longer holds.
+    /// There is no valid decision.
     Open,
     /// It applies, and evidence does not close all criteria against it.
     Applies,
     /// It applies, and evidence closes all criteria against it.
     Closed,
-    /// Somebody has said that it does not apply.
+    /// It was decided that it does not apply.
     Dismissed,
-    /// Somebody bears the risk until a day that is to come.
+    /// The risk is accepted until a future date.
     Accepted,
 }
 
-/// What was decided about a threat.
+/// The decision about a threat.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct DecisionMade {
     /// `applies`, `not_applicable` or `risk_accepted`.
     pub(crate) decision: &'static str,
-    /// Why.
+    /// The reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
-    /// Who bears the risk.
+    /// The owner of the risk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) owner: Option<String>,
     /// Until when it is accepted.
@@ -122,10 +123,10 @@ pub(crate) struct DecisionMade {
 pub(crate) struct ThreatCriterion {
     /// Its reference id.
     pub(crate) reference_id: String,
-    /// What must hold.
+    /// The text of the criterion.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) text: String,
-    /// What its tests show.
+    /// Its verdict.
     pub(crate) verdict: String,
     /// Whether that closes it.
     pub(crate) closed: bool,
@@ -147,18 +148,18 @@ impl From<&ThreatLink> for DecisionMade {
     }
 }
 
-/// The threats to some texts of one project, in the order of the texts; each with the best proposal first, then what was decided
-/// about other patterns. One pass: three statements and one judgement, however many texts there are.
+/// The threats to texts of one project, in the order of the texts; for each the best proposal first, then decisions
+/// about other patterns. It takes three queries and one judgement, however many texts there are.
 ///
-/// A requirement or a user story has what is proposed for it and what was decided about it; a criterion has the threats that it is
-/// against. Without a threat library there is only what was decided.
+/// A requirement or a user story has proposals and decisions; a criterion has the threats that it is
+/// against. Without a threat library there are only decisions.
 pub(crate) fn of_texts(
     cx: &mut Cx<'_, '_>,
     heads: &[Head],
     texts: &[CitableText],
 ) -> Result<Vec<Vec<ItemThreat>>> {
     let mut facts = Facts::read(cx, heads, texts)?;
-    // A thread is told without proposals where the library cannot be read; those who ask for proposals hear of it.
+    // If the library cannot be read, a thread has no proposals; operations for proposals report the error.
     let library = cx.request.threats.clone().filter(|library| library.coverage().is_ok());
     let now = cx.now();
     let mut found = Vec::with_capacity(texts.len());
@@ -167,7 +168,7 @@ pub(crate) fn of_texts(
             Kind::AcceptanceCriteria => facts.of_criterion(text, now),
             _ => facts.of_item(text, proposed(library.as_deref(), text)?, now),
         };
-        // What no longer holds is not threatened.
+        // Deleted and obsolete entities have no threats.
         if is_over(text) {
             threats.retain(|threat| !threat.is_open());
         }
@@ -176,7 +177,7 @@ pub(crate) fn of_texts(
     Ok(found)
 }
 
-/// Those of them that are open: what a work packet tells, and what the gate finds.
+/// The open ones among them, for the work packet and the gate.
 ///
 /// `heads` are those of the texts' project (`judge::heads`), so that verdicts are those of the checkout that the caller works in,
 /// where there is one. Results are in the order of the texts.
@@ -190,17 +191,17 @@ pub(crate) fn open_of(
     Ok(found)
 }
 
-/// What must hold against a threat: the criteria that were made, or the checks of its pattern, which they would be made from.
+/// The criteria against a threat: those created, or the pattern's checks, from which they would be.
 pub(crate) fn checks_of(cx: &Cx<'_, '_>, threat: &ItemThreat) -> Vec<String> {
     if !threat.criteria.is_empty() {
         return threat.criteria.iter().map(|criterion| criterion.text.clone()).collect();
     }
-    // A pattern that was decided about may be gone from the library.
+    // The pattern of a decision may have been removed from the library.
     let pattern = cx.request.threats.as_ref().and_then(|library| library.pattern(&threat.pattern).ok());
     pattern.map(|pattern| pattern.criteria()).unwrap_or_default()
 }
 
-/// What a library proposes for a text; nothing for one that no longer holds.
+/// The library's proposals for a text; none if it no longer applies.
 pub(super) fn proposed(
     library: Option<&dyn ThreatLibrary>,
     text: &CitableText,
@@ -211,17 +212,17 @@ pub(super) fn proposed(
     }
 }
 
-/// Whether a text no longer holds.
+/// Whether a text no longer applies.
 fn is_over(text: &CitableText) -> bool {
     text.is_deleted || matches!(text.outcome, Some(StatusOutcome::Cancelled | StatusOutcome::Obsolete))
 }
 
-/// What is stored about the threats to some texts.
+/// The stored data about the threats to some texts.
 struct Facts {
     links: HashMap<String, Vec<ThreatLink>>,
     /// The criteria of each decision.
     criteria: HashMap<String, Vec<ThreatCriterion>>,
-    /// The decisions that each criterion is for, and what each threatens.
+    /// The decisions of each criterion, and their threatened entities.
     against: HashMap<String, Vec<(ThreatLink, String)>>,
 }
 
@@ -279,7 +280,7 @@ impl Facts {
             let mut threat = self.told(link.as_ref(), Some(&proposal), now);
             if !proposal.is_sure && link.is_none() {
                 threat.unsure = true;
-                threat.why_open = Some("unsure whether it fits; nobody has to decide".to_owned());
+                threat.why_open = Some("unsure whether it fits; no decision needed".to_owned());
             }
             found.push(threat);
         }
@@ -298,7 +299,7 @@ impl Facts {
         against.into_iter().map(told).collect()
     }
 
-    /// How a threat stands that was proposed, decided, or both. An unsure proposal is no reason to bring a dismissed one back.
+    /// The state of a threat with a proposal, a decision, or both. An unsure proposal does not reopen a dismissed one.
     fn told(&self, link: Option<&ThreatLink>, proposal: Option<&ThreatProposal>, now: Time) -> ItemThreat {
         let criteria = link.and_then(|link| self.criteria.get(&link.id)).cloned().unwrap_or_default();
         let (state, why_open) = match link {
@@ -325,7 +326,7 @@ impl Facts {
     }
 }
 
-/// What tests show of the criteria of decisions, by their ids.
+/// The verdicts of the criteria of decisions, by their ids.
 fn judged(
     cx: &mut Cx<'_, '_>,
     heads: &[Head],
@@ -350,7 +351,7 @@ fn judged(
     Ok(judge::judge(cx, heads, texts)?.into_iter().map(told).collect())
 }
 
-/// How a threat stands about which something was decided, and why it is open.
+/// The state of a threat with a decision, and why it is open.
 fn state(
     link: &ThreatLink,
     proposal: Option<&ThreatProposal>,

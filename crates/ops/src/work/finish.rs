@@ -1,4 +1,4 @@
-//! Finishing work: what the evidence closes is closed, and otherwise it is said what is missing.
+//! Finishing work: close what the evidence closes, or report what is missing.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -19,27 +19,27 @@ use crate::operation::{Change, Command, Effect, Operation, Output, Route, Tool, 
 use crate::thread::Finding;
 use crate::thread::judge;
 
-/// Finish work: where the evidence closes the requirement, and the criterion that it serves, it gets the status for what is done, and the
-/// lease ends. Otherwise nothing changes, and `missing` says what is left to do; the lease goes on.
+/// Finish work: if evidence closes the requirement, and the criterion that it belongs to, it gets its done status, and the
+/// lease ends. Otherwise nothing changes, `missing` lists what is left to do, and the lease continues.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FinishWork {
     /// The lease, such as `REQ-012.3`.
     lease: LeaseName,
-    /// What your change is compared with, such as `main`; where your branch began when absent.
+    /// The base to compare your change with, such as `main`; default: the merge base of your branch.
     base: Option<Text<1, 200>>,
     #[serde(skip)]
     check: Option<Check>,
 }
 
-/// What the check of the change has found.
+/// The findings of the check of the change.
 struct Check {
     findings: Vec<Finding>,
     /// Why there was no check.
     why_not: Option<String>,
 }
 
-/// Work that is finished, or what is missing.
+/// Finished work, or what is missing.
 #[derive(Serialize, JsonSchema)]
 pub struct WorkFinished {
     /// The requirement.
@@ -49,33 +49,33 @@ pub struct WorkFinished {
     /// Its status.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<String>,
-    /// What evidence has to close and does not.
+    /// The units that evidence does not close yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing: Vec<Missing>,
-    /// What the change has made worse.
+    /// What the change made worse.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<Finding>,
-    /// How the text has changed since you were told it last.
+    /// The changes of the text since you last got it.
     #[serde(skip_serializing_if = "Option::is_none")]
     changed: Option<String>,
-    /// What you should know.
+    /// Notes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
-    /// The lease, where it goes on.
+    /// The lease, if it continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     lease: Option<LeaseShown>,
 }
 
 impl Output for WorkFinished {}
 
-/// Something that evidence has to close and does not.
+/// A unit that evidence does not close yet.
 #[derive(Serialize, JsonSchema)]
 struct Missing {
-    /// What it is a part of.
+    /// Its requirement or criterion.
     reference_id: String,
     /// Its text, between marks.
     text: String,
-    /// What its tests show.
+    /// Its verdict.
     verdict: String,
     /// Why that does not close it.
     why: String,
@@ -140,7 +140,7 @@ impl Operation for FinishWork {
 }
 
 impl FinishWork {
-    /// Checks the change where the checkout is on this machine: elsewhere, CI does.
+    /// Checks the change if the checkout is on this machine; otherwise CI does.
     fn checked(&self, cx: &Cx<'_, '_>, taken: &Taken) -> Result<Check> {
         let base = self.base.as_ref().map(Text::as_str);
         let checkout =
@@ -149,7 +149,7 @@ impl FinishWork {
         match (check, base) {
             (Some(check), base) => match check(base) {
                 Ok(findings) => Ok(Check { findings, why_not: None }),
-                // Whoever names a base wants to be told of it; a checkout without one is still judged by its evidence.
+                // With an explicit base an error is reported; otherwise only the evidence is judged.
                 Err(problem) if base.is_some() => Err(Error::field("base", problem)),
                 Err(problem) => {
                     let why_not = Some(format!("the change was not checked: {problem}"));
@@ -158,7 +158,7 @@ impl FinishWork {
             },
             (None, Some(_)) => {
                 let why_not =
-                    "the change was not compared with the base: your checkout cannot be seen from here";
+                    "the change was not compared with the base: the server cannot read your checkout";
                 Ok(Check { findings: Vec::new(), why_not: Some(why_not.to_owned()) })
             }
             (None, None) => Ok(Check { findings: Vec::new(), why_not: None }),
@@ -177,14 +177,14 @@ fn missing(demands: &Demands) -> Vec<Missing> {
     .collect()
 }
 
-/// Ends the lease, and gives the requirement the status for what is done, if its model has one.
+/// Ends the lease, and sets the done status of the requirement, if its model has one.
 fn finish(
     cx: &mut Cx<'_, '_>,
     name: &LeaseName,
     taken: Taken,
     notes: &mut Vec<String>,
 ) -> Result<Option<String>> {
-    // First, so that whoever comes too late changes nothing.
+    // First, so that a late call changes nothing.
     if !lease::end(cx.tx, &taken.lease, None)? {
         return Err(ended(cx, name, &taken.entity.id)?);
     }
@@ -198,9 +198,7 @@ fn finish(
         })?,
         None => {
             let status = entity.status.as_deref().unwrap_or_default();
-            notes.push(format!(
-                "its status stays {status}, from which no status for what is done can be reached"
-            ));
+            notes.push(format!("its status stays {status}, from which no done status can be reached"));
             entity
         }
     };
@@ -208,7 +206,7 @@ fn finish(
     Ok(done.status)
 }
 
-/// The shortest way to a status that says that something was done, over statuses that end no work; empty where it has one.
+/// The shortest path to a done status, over statuses that are not final; empty if it has one.
 fn way_to_done(model: &StatusModel, from: &str) -> Option<Vec<String>> {
     let is_done = |name: &str| {
         model.statuses.iter().any(|status| status.name == name && status.outcome == Some(StatusOutcome::Done))

@@ -1,4 +1,4 @@
-//! Keeping work, giving it back, and taking it away from somebody.
+//! Renewing, releasing and breaking leases.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,23 +14,23 @@ use crate::input::Text;
 use crate::operation::{Change, Command, Effect, Operation, Output, Route, Tool, command, post, tool};
 use crate::work::next::check_free;
 
-/// Keep work for another 30 minutes, 8 hours in all at most, and name more files that you are going to change.
+/// Renew a lease for 30 minutes, up to 8 hours in total, and claim more files that you are going to change.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RenewWork {
     /// The lease, such as `REQ-012.3`.
     lease: LeaseName,
-    /// More files and folders that you are going to change; refused where somebody else works in them.
+    /// More files and folders that you are going to change; an error if somebody else has claimed them.
     paths: Option<Vec<PathText>>,
 }
 
-/// A lease that was renewed.
+/// A renewed lease.
 #[derive(Serialize, JsonSchema)]
 pub struct WorkRenewed {
     /// The lease.
     #[serde(flatten)]
     lease: LeaseShown,
-    /// How the text has changed since you were told it last: `stop at [-100-]{+95+} degrees`.
+    /// The changes of the text since you last got it: `stop at [-100-]{+95+} degrees`.
     #[serde(skip_serializing_if = "Option::is_none")]
     changed: Option<String>,
 }
@@ -53,7 +53,7 @@ impl Operation for RenewWork {
         let found = self.lease.find_own(cx)?;
         let project_id = &found.entity.project_id;
         lease::lock(cx.tx, &holder(cx.caller()?), project_id)?;
-        // Its paths are those of now, and not of before the lock.
+        // Read the paths after taking the lock.
         let taken = self.lease.find_own(cx)?;
         let checkout =
             cx.request.checkout.as_ref().filter(|checkout| checkout.project == taken.entity.project);
@@ -76,26 +76,26 @@ impl Operation for RenewWork {
     }
 }
 
-/// Give work back, so that somebody else can have it.
+/// Release a lease, so that somebody else can take the work.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReleaseWork {
     /// The lease, such as `REQ-012.3`.
     lease: LeaseName,
-    /// What the next one should know.
+    /// A note for the next holder.
     note: Option<Text<1, 1_000>>,
 }
 
-/// Work that nobody has any more.
+/// Released work.
 #[derive(Serialize, JsonSchema)]
 pub struct WorkEnded {
     /// The requirement.
     reference_id: String,
     /// The lease that has ended.
     lease: String,
-    /// Who had it.
+    /// Who held it.
     holder: String,
-    /// How the text has changed since the holder was told it last.
+    /// The changes of the text since the holder last got it.
     #[serde(skip_serializing_if = "Option::is_none")]
     changed: Option<String>,
 }
@@ -123,13 +123,13 @@ impl Operation for ReleaseWork {
     }
 }
 
-/// End the lease of somebody else. Their later calls are refused, and say that you did.
+/// End somebody else's lease. Their later calls fail, and name you.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BreakWork {
     /// The lease, such as `REQ-012.3`.
     lease: LeaseName,
-    /// Why.
+    /// The reason.
     reason: Option<Text<1, 1_000>>,
 }
 

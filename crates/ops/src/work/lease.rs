@@ -1,4 +1,4 @@
-//! The name by which a lease is shown again, and who may use it.
+//! The names of leases, and the checks of their holders.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Id, shortened};
 use crate::thread::stale;
 
-/// The name of a lease: what was taken, and the fence.
+/// The name of a lease: the reference id and the fence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaseName {
     reference: Reference,
@@ -54,18 +54,18 @@ impl JsonSchema for LeaseName {
     }
 }
 
-/// A lease as answers show it.
+/// A lease in answers.
 #[derive(Serialize, JsonSchema)]
 pub struct LeaseShown {
-    /// Its name, which later calls show: the reference id, and a number that grows whenever somebody takes the work.
+    /// Its name for later calls: the reference id, and a number that increases with every lease.
     pub lease: String,
     /// The requirement.
     pub reference_id: String,
-    /// When it ends unless it is renewed, by the clock of the database.
+    /// When it expires, by the clock of the database.
     pub expires_at: Time,
-    /// When it ends however often it is renewed.
+    /// The latest time to which it can be renewed.
     pub ends_at: Time,
-    /// Files and folders that nobody else is given work in.
+    /// The claimed files and folders.
     pub paths: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ pub fn name_of(lease: &Lease) -> String {
     format!("{}.{}", lease.reference_id, lease.fence)
 }
 
-/// What the number of leases of a caller is limited by.
+/// The holder by which leases are limited: a token, or a user.
 pub fn holder(caller: &Caller) -> String {
     caller.token_id.clone().unwrap_or_else(|| format!("user {}", caller.user_id))
 }
@@ -103,16 +103,16 @@ pub fn held_by(lease: &Lease) -> String {
     format!("{}{token} holds {} until {}", lease.username, lease.reference_id, lease.expires_at)
 }
 
-/// Something that was taken, and by whom.
+/// A requirement that was leased, and by whom.
 pub struct Taken {
     /// The requirement.
     pub entity: Entity,
-    /// The lease that was named, or a later one.
+    /// The named lease, or a later one.
     pub lease: Lease,
 }
 
 impl LeaseName {
-    /// Finds the requirement with its present lease.
+    /// Finds the requirement with its current lease.
     pub fn find(&self, cx: &mut Cx<'_, '_>) -> Result<Taken> {
         let entity = cx.any_of_kind("lease", &Id(self.reference.clone()), KIND)?;
         match lease::of_entity(cx.tx, &entity.id)? {
@@ -128,7 +128,7 @@ impl LeaseName {
         }
     }
 
-    /// The same, if the lease that was named holds, whoever has it.
+    /// The same, if the named lease is valid, whoever holds it.
     pub fn find_holding(&self, cx: &mut Cx<'_, '_>) -> Result<Taken> {
         let taken = self.find(cx)?;
         self.check_holds(&taken.lease)?;
@@ -147,7 +147,7 @@ impl LeaseName {
         Ok(taken)
     }
 
-    /// Refuses a lease that has ended, and says who holds the work now.
+    /// Rejects a lease that has ended, and names the current holder.
     fn check_holds(&self, present: &Lease) -> Result<()> {
         let name = format!("{}.{}", present.reference_id, self.fence);
         let message = match (present.fence == self.fence, present.holds) {
@@ -180,14 +180,14 @@ pub fn reread(cx: &mut Cx<'_, '_>, entity_id: &str) -> Result<Lease> {
     found.ok_or_else(|| Error::new(ErrorKind::InternalError, "a lease that was written is not there"))
 }
 
-/// The error for a lease that has ended between reading and writing.
+/// The error for a lease that ended between reading and writing.
 pub fn ended(cx: &mut Cx<'_, '_>, name: &LeaseName, entity_id: &str) -> Result<Error> {
     let lease = reread(cx, entity_id)?;
     let ended = name.check_holds(&lease).err();
     Ok(ended.unwrap_or_else(|| Error::conflict(format!("{} has just ended", name_of(&lease)))))
 }
 
-/// How the text of a requirement differs from what the holder of a lease was told last, where it does. From then on it counts as told.
+/// The difference between a requirement's text and what the holder last got, if any. Afterwards the holder counts as informed.
 pub fn changed(cx: &mut Cx<'_, '_>, taken: &Taken) -> Result<Option<String>> {
     let Taken { entity, lease } = taken;
     if entity.content_version <= lease.content_version {
@@ -207,10 +207,10 @@ pub fn changed(cx: &mut Cx<'_, '_>, taken: &Taken) -> Result<Option<String>> {
 
 /// How many words around a difference are shown.
 const WORDS_AROUND: usize = 12;
-/// How much of what was there and of what is there now is shown.
+/// How much of the old and the new text is shown.
 const CHANGED_CHARACTERS_MAX: usize = 2_000;
 
-/// The words that differ, with some around them: `stop at [-100-]{+95+} degrees`.
+/// The words that differ, with some context: `stop at [-100-]{+95+} degrees`.
 fn difference(before: &str, after: &str) -> Option<String> {
     let (old, new): (Vec<&str>, Vec<&str>) =
         (before.split_whitespace().collect(), after.split_whitespace().collect());
@@ -255,13 +255,13 @@ pub fn subject(entity: &Entity) -> Subject<'_> {
     }
 }
 
-/// Notes in the history what became of a lease.
+/// Records a change of a lease in the history.
 pub fn record(cx: &mut Cx<'_, '_>, entity: &Entity, lease: &Lease, what: &str) -> Result<()> {
     let after = json!({ "lease": format!("{} {what}", name_of(lease)) });
     cx.record(&subject(entity), None, Some(&after))
 }
 
-/// Whether a text is still to be worked on.
+/// Whether a text can still be worked on.
 pub fn is_open(text: &CitableText) -> bool {
     text.kind == KIND && !text.is_deleted && text.outcome.is_none()
 }

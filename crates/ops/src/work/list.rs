@@ -1,4 +1,4 @@
-//! Who works on what, and what there is to do next.
+//! Lists of leases and of open work.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,21 +14,21 @@ use crate::input::{Id, Limit, Offset, Text};
 use crate::operation::{Columns, Command, Effect, Operation, Route, Tool, command, get, tool};
 use crate::page::{Cursor, Page, page, window_from};
 
-/// List who works on what: the leases that hold in a project, the first to end first.
+/// List who works on what: the valid leases of a project, the first to expire first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListWork {
-    /// The project: a key or an id; when absent that of the checkout you work in, or the default project.
+    /// The project: a key or an id; default: the project of your checkout, or the default project.
     project: Option<Text<1, 64>>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
-/// A piece of work that somebody has.
+/// Leased work.
 #[derive(Serialize, JsonSchema)]
 pub struct WorkHeld {
     /// The lease.
@@ -39,16 +39,16 @@ pub struct WorkHeld {
     title: String,
     /// Who holds it.
     holder: String,
-    /// The name of the token that it was taken with.
+    /// The name of the token that leased it.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
-    /// Files and folders that nobody else is given work in.
+    /// The claimed files and folders.
     paths: Vec<String>,
-    /// When it was taken.
+    /// When it was leased.
     taken_at: Time,
-    /// When it ends unless it is renewed.
+    /// When it expires.
     expires_at: Time,
-    /// When it ends however often it is renewed.
+    /// The latest time to which it can be renewed.
     ends_at: Time,
     /// Whether it is yours.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -88,25 +88,25 @@ impl Operation for ListWork {
     }
 }
 
-/// List what there is to do next, in the order in which `next_work` takes it, and why.
+/// List open requirements in the order in which `next_work` leases them, and why.
 ///
-/// Left out is what is final, closed by evidence, leased, or waits for another requirement. Nothing is taken.
+/// Final, closed, leased and waiting requirements are left out. Nothing is leased.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListOpenWork {
-    /// The project: a key or an id; when absent that of the checkout you work in, or the default project.
+    /// The project: a key or an id; default: the project of your checkout, or the default project.
     project: Option<Text<1, 64>>,
-    /// Only what is below this epic or user story, such as `US-002`.
+    /// Only requirements below this epic or user story, such as `US-002`.
     under: Option<Id>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
-/// Something to do.
+/// Open work.
 #[derive(Serialize, JsonSchema)]
 pub struct WorkOpen {
     /// The requirement.
@@ -119,7 +119,7 @@ pub struct WorkOpen {
     /// Its priority.
     #[serde(skip_serializing_if = "Option::is_none")]
     priority: Option<i64>,
-    /// Why it has its place.
+    /// The reason for its position.
     why: Vec<String>,
 }
 

@@ -1,16 +1,16 @@
-//! Marks around what people have written, for readers who might take it for orders.
+//! Marks around users' texts, for readers who might take them for instructions.
 
 /// A text between marks, on one line.
 pub fn marked(text: &str) -> String {
     format!("<data>{}</data>", tame(text))
 }
 
-/// A text between marks that stand on lines of their own.
+/// A text between marks on separate lines.
 pub fn marked_lines(text: &str) -> String {
     format!("<data>\n{}\n</data>", tame(text))
 }
 
-/// Text in which nothing closes the mark, however it is written.
+/// Text in which nothing can close the mark.
 fn tame(text: &str) -> String {
     let mut tame = String::with_capacity(text.len());
     let mut rest = text;

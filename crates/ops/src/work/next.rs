@@ -1,4 +1,4 @@
-//! Taking the next piece of work.
+//! Leasing the next requirement.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,41 +19,41 @@ use crate::input::{Id, Number, Text};
 use crate::operation::{Command, Effect, Operation, Output, Route, Shape, Tool, command, post, tool};
 use crate::thread::judge::{self, Head};
 
-/// The budget when nobody says.
+/// The default budget.
 const TOKENS: i64 = 2_000;
-/// How many requirements of a story tell where the work on another one belongs.
+/// How many requirements of a story are examined for the files of another one.
 const NEIGHBOURS_MAX: i64 = 100;
 
-/// Take the next requirement to work on, with all that is needed for it.
+/// Lease the next requirement, with everything needed to implement it.
 ///
-/// It is yours for 30 minutes, which `renew_work` extends to 8 hours at most; nobody else is given it meanwhile, nor anything that is
-/// cited in its files. You can have three at once. `packet` has its text, what is above it, its criteria, the code that cites it, similar
-/// code, the comments to cite it by, and when it is done. Show `lease` to `renew_work`, `finish_work` and `release_work`.
+/// It is yours for 30 minutes, which `renew_work` extends up to 8 hours; nobody else can lease it, nor anything
+/// cited in its files. You can hold three leases. `packet` has its text, its parents, its criteria, the code that cites it, similar
+/// code, the comments that cite it, and when it is done. Pass `lease` to `renew_work`, `finish_work` and `release_work`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NextWork {
-    /// The project: a key or an id; when absent that of the checkout you work in, or the default project.
+    /// The project: a key or an id; default: the project of your checkout, or the default project.
     project: Option<Text<1, 64>>,
-    /// Only this requirement, or what is below this epic or user story, such as `US-002`.
+    /// Only this requirement, or those below this epic or user story, such as `US-002`.
     under: Option<Id>,
-    /// The files and folders that you are going to change, such as `src/kettle.rs`: work that is cited elsewhere is left out, and nobody
-    /// else is given work in them. Those that cite the requirement are added; name no more than you need.
+    /// The files and folders that you are going to change, such as `src/kettle.rs`: work cited elsewhere is skipped, and nobody
+    /// else gets work in them. Files that cite the requirement are added; name no more than you need.
     paths: Option<Vec<PathText>>,
-    /// How many tokens the packet may have; 2,000 when absent. The requirement itself is never cut.
+    /// The maximal number of tokens in the packet; default 2,000. The requirement itself is never cut.
     max_tokens: Option<Number<200, 100_000>>,
     #[serde(skip)]
     order: Option<Order>,
 }
 
-/// Work that was taken, or why there is none.
+/// Leased work, or why there is none.
 #[derive(Serialize, JsonSchema)]
 pub struct WorkTaken {
-    /// The lease; none where there was nothing to take.
+    /// The lease; absent if there is nothing to lease.
     #[serde(flatten)]
     lease: Option<LeaseShown>,
-    /// Why this and nothing else.
+    /// Why this requirement.
     why: Vec<String>,
-    /// All that is needed, or why there is nothing to do. What people have written stands between `<data>` marks.
+    /// The work packet, or why there is nothing to do. Users' texts are between `<data>` marks.
     packet: String,
 }
 
@@ -104,7 +104,7 @@ impl Operation for NextWork {
                 n_in_the_way += 1;
                 continue;
             }
-            // Others may have changed it since it got its place.
+            // It may have changed since it was ranked.
             let Some(text) = text::of_ids(cx.tx, &[&candidate.id])?.pop() else { continue };
             if !is_open(&text) || text.project_id != project.id {
                 continue;
@@ -132,7 +132,7 @@ impl NextWork {
         order::scope(cx, self.project.as_ref(), self.under.as_ref())
     }
 
-    /// The paths that were given, in the repository of the checkout beside if there is one.
+    /// The given paths, in the repository of the local checkout if there is one.
     fn given_paths(&self, cx: &Cx<'_, '_>, project_key: &str) -> Result<Vec<WorkPath>> {
         let checkout = cx.request.checkout.as_ref().filter(|checkout| checkout.project == project_key);
         let repository = checkout.map(|checkout| checkout.repository.as_str());
@@ -157,7 +157,7 @@ impl NextWork {
     }
 }
 
-/// Refuses more leases than a holder may have.
+/// Rejects a lease beyond the holder's limit.
 fn check_number(held: &[Lease]) -> Result<()> {
     if (held.len() as i64) < lease::LEASES_MAX {
         return Ok(());
@@ -172,7 +172,7 @@ fn check_number(held: &[Lease]) -> Result<()> {
     Err(Error::conflict(message))
 }
 
-/// Refuses paths that somebody else works in.
+/// Rejects paths that somebody else has claimed.
 pub fn check_free(given: &[WorkPath], others: &[Lease]) -> Result<()> {
     for lease in others {
         if let Some(path) = paths::meeting(given, &paths::from_row(&lease.paths)) {
@@ -183,7 +183,7 @@ pub fn check_free(given: &[WorkPath], others: &[Lease]) -> Result<()> {
     Ok(())
 }
 
-/// Says why a requirement that was asked for by its name cannot be taken.
+/// Explains why an explicitly requested requirement cannot be leased.
 fn check_one(cx: &mut Cx<'_, '_>, id: &str, order: &Order, active: &[Lease]) -> Result<()> {
     if let Some(lease) = active.iter().find(|lease| lease.entity_id == id) {
         return Err(Error::conflict(format!("{} as {}", held_by(lease), name_of(lease))).about("under"));
@@ -203,13 +203,13 @@ fn check_one(cx: &mut Cx<'_, '_>, id: &str, order: &Order, active: &[Lease]) -> 
     Err(Error::conflict(format!("{reference} {why}")).about("under"))
 }
 
-/// Whether evidence closes a requirement, as far as pushes tell.
+/// Whether evidence closes a requirement, according to pushes.
 fn is_verified(cx: &mut Cx<'_, '_>, id: &str) -> Result<bool> {
     let known = verification::of_entities(cx.tx, &[id])?;
     Ok(known.get(id).is_some_and(|known| known.is_verified))
 }
 
-/// The files and folders that the work on something would be in; none where that is outside of the paths that were given.
+/// The files and folders of the work; none if it is outside of the given paths.
 fn claimed(
     cx: &mut Cx<'_, '_>,
     heads: &[Head],
@@ -225,7 +225,7 @@ fn claimed(
     if !given.is_empty() {
         return Ok(Some(given.to_vec()));
     }
-    // What nothing cites yet probably belongs where the rest of its story is.
+    // An uncited requirement probably belongs where the rest of its story is.
     let mut files = Vec::new();
     if let Some(story_id) = &candidate.story_id {
         let beside = text::below(cx.tx, story_id, store::model::Kind::UserStory, false, (NEIGHBOURS_MAX, 0))?;
@@ -240,7 +240,7 @@ fn claimed(
     Ok(Some(files))
 }
 
-/// Says why there is nothing to take.
+/// Explains why there is nothing to lease.
 fn nothing(order: &Order, n_in_the_way: usize) -> WorkTaken {
     let count = |n: usize, what: &str| (n > 0).then(|| format!("{n} {what}"));
     let mut blocked: Vec<&str> = order.blocked.iter().map(|wait| wait.waiting_id.as_str()).collect();

@@ -1,8 +1,8 @@
-//! What there is to do, in the order in which it should be done, and why.
+//! Ranks open requirements, with reasons.
 //!
-//! Left out is what is final, closed by evidence, leased, or waits for something else; whoever takes work also leaves out what touches
-//! the files of another lease. Then come: stale or failing before the rest, priority, begun before not begun, how much waits for it,
-//! the story that the holder worked on last, the number. Open critical threats belong behind the priority: [`Candidate::key`].
+//! Final, closed, leased and waiting requirements are left out; a lease also skips those whose files somebody else has
+//! claimed. The order is: stale or failing first, then priority, begun before not begun, how many others wait for it,
+//! the story of the holder's last work, the number. Open critical threats belong after the priority: [`Candidate::key`].
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -20,14 +20,14 @@ use crate::error::{Error, Result};
 use crate::input::{Id, Text};
 use crate::thread::judge::{self, Head, Judged, State};
 
-/// How many requirements that something cites are looked at.
+/// How many cited requirements are examined.
 const BEGUN_MAX: i64 = 2_000;
-/// How many that nothing cites are looked at, at once and in all.
+/// How many uncited ones are examined, at once and in total.
 const NEW_AT_ONCE: i64 = 1_000;
 const NEW_ROUNDS_MAX: i64 = 20;
 /// How many are judged with the same statements.
 const JUDGED_AT_ONCE: usize = 100;
-/// How many leases of a project are known at once.
+/// How many leases of a project are considered.
 pub const LEASES_MAX: i64 = 10_000;
 
 /// A requirement that somebody could work on.
@@ -46,7 +46,7 @@ pub struct Candidate {
     number: i64,
 }
 
-/// Why something cannot wait.
+/// Why something is urgent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Urgency {
     /// Code quotes an earlier text.
@@ -56,7 +56,7 @@ enum Urgency {
 }
 
 impl Candidate {
-    /// Orders candidates. Open critical threats come behind the priority once requirements know theirs.
+    /// Orders candidates. Open critical threats come after the priority once requirements know theirs.
     fn key(&self) -> impl Ord + use<> {
         let Candidate { urgency, priority, is_begun, n_waiting, is_same_story, number, .. } = self;
         (urgency.is_none(), *priority, !is_begun, Reverse(*n_waiting), !is_same_story, *number)
@@ -67,7 +67,7 @@ impl Candidate {
         (self.priority <= 4).then_some(self.priority)
     }
 
-    /// Why it has its place.
+    /// The reason for its position.
     pub fn why(&self) -> Vec<String> {
         let urgency = self.urgency.map(|urgency| match urgency {
             Urgency::Stale => "stale: code cites an earlier text".to_owned(),
@@ -85,20 +85,20 @@ impl Candidate {
     }
 }
 
-/// What there is to do.
+/// The open work.
 #[derive(Default)]
 pub struct Order {
     /// The most urgent first.
     pub candidates: Vec<Candidate>,
     /// How many are leased.
     pub n_leased: usize,
-    /// What waits for something else, and for what.
+    /// Waiting requirements, and what they wait for.
     pub blocked: Vec<Wait>,
     /// How many are closed by evidence.
     pub n_closed: usize,
 }
 
-/// Where work is looked for: the project, and what of it.
+/// Where work is searched: the project, and a part of it.
 pub fn scope(
     cx: &mut Cx<'_, '_>,
     project: Option<&Text<1, 64>>,
@@ -131,7 +131,7 @@ pub fn scope(
     Ok((own, scope))
 }
 
-/// Puts in order what there is to do in a project, for a holder.
+/// Ranks the open work of a project for a holder.
 pub fn order(cx: &mut Cx<'_, '_>, project_id: &str, scope: &WorkScope, holder: &str) -> Result<Order> {
     cx.tx.plan_once()?;
     let heads = judge::heads(cx, project_id, None)?;
@@ -171,7 +171,7 @@ pub fn order(cx: &mut Cx<'_, '_>, project_id: &str, scope: &WorkScope, holder: &
 }
 
 impl Order {
-    /// Leaves out what is leased and what waits for something else, and counts what waits for the rest.
+    /// Removes leased and waiting requirements, and counts how many wait for the rest.
     fn leave_out(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -183,7 +183,7 @@ impl Order {
         self.n_leased += n_before - self.candidates.len();
         let ids: Vec<&str> = self.candidates.iter().map(|candidate| candidate.id.as_str()).collect();
         let mut waits = work::waits_of(cx.tx, &ids)?;
-        // The checkout may show what no push has shown yet.
+        // The checkout may have evidence that was not pushed yet.
         waits.retain(|wait| known.get(&wait.blocker_id) != Some(&true));
         let n_waiting = work::count_waiting(cx.tx, &ids)?;
         let waiting: HashSet<&str> = waits.iter().map(|wait| wait.waiting_id.as_str()).collect();
@@ -196,7 +196,7 @@ impl Order {
     }
 }
 
-/// The requirements that something cites: as the store has counted them, and as the checkout beside has them.
+/// The cited requirements: as stored, and as in the local checkout.
 fn begun(
     cx: &mut Cx<'_, '_>,
     heads: &[Head],

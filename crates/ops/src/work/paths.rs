@@ -1,4 +1,4 @@
-//! Files and folders that work is done in, and whether two works meet in one of them.
+//! Files and folders of work, and whether those of two leases overlap.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub const PATHS_MAX: usize = 50;
 /// A path as an argument.
 pub type PathText = Text<1, 500>;
 
-/// A file or a folder, and the repository that it is in; any repository where nobody said.
+/// A file or a folder, and its repository; any repository if none was given.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct WorkPath {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,7 +47,7 @@ impl WorkPath {
     }
 }
 
-/// Reads paths as somebody named them.
+/// Parses the given paths.
 pub fn read(field: &str, given: &[PathText], repository: Option<&str>) -> Result<Vec<WorkPath>> {
     if given.len() > PATHS_MAX {
         let message = format!("expected at most {PATHS_MAX} paths, found {}", given.len());
@@ -76,7 +76,7 @@ fn clean(text: &str) -> Option<String> {
     (!parts.contains(&"..")).then(|| parts.join("/"))
 }
 
-/// All of both, each once.
+/// The union of both.
 pub fn joined(mut some: Vec<WorkPath>, more: Vec<WorkPath>) -> Vec<WorkPath> {
     some.extend(more);
     some.sort();
@@ -94,7 +94,7 @@ pub fn to_row(paths: &[WorkPath]) -> String {
     serde_json::to_string(paths).unwrap_or_default()
 }
 
-/// A path of the first that meets one of the second.
+/// A path of the first that overlaps with one of the second.
 pub fn meeting<'a>(some: &'a [WorkPath], others: &[WorkPath]) -> Option<&'a WorkPath> {
     some.iter().find(|path| others.iter().any(|other| path.meets(other)))
 }

@@ -166,17 +166,17 @@ fn a_restore_names_what_prevents_it() {
 }
 
 #[test]
-fn a_restore_closes_no_circle() {
+fn a_restore_must_not_close_a_cycle() {
     on_every_store(|world| {
         plan(world);
         relate(world, "REQ-001", "depends_on", "REQ-002").expect("a relationship");
         relate(world, "REQ-002", "depends_on", "REQ-003").expect("a relationship");
         world.ok("delete_entity", json!({ "reference": "REQ-002", "force": true }));
-        let closing = relate(world, "REQ-003", "blocks", "REQ-001").expect("the circle is open");
+        let closing = relate(world, "REQ-003", "blocks", "REQ-001").expect("the cycle is open");
         let refused = world.refused("restore_entity", json!({ "reference": "REQ-002" }));
         assert!(
             refused.starts_with("CONFLICT: the relationship REQ-00")
-                && refused.contains("would close a circle"),
+                && refused.contains("would close a cycle"),
             "{refused}"
         );
         assert!(world.refused("get_entity", json!({ "reference": "REQ-002" })).starts_with("NOT_FOUND"));
@@ -201,7 +201,7 @@ fn what_was_purged_is_not_restored() {
         assert_eq!((&purged["title"], purged["purged_at"].is_string()), (&json!("(purged)"), true));
         assert_eq!(
             world.refused("restore_entity", json!({ "reference": "REQ-002" })),
-            "CONFLICT: REQ-002 was purged: its text is gone for good"
+            "CONFLICT: REQ-002 was purged: its text was erased permanently"
         );
         // The others come back; what was erased stays away.
         world.ok("restore_entity", json!({ "reference": "EP-001" }));
@@ -222,7 +222,7 @@ fn what_was_purged_is_not_restored() {
         world.ok("purge_entity", json!({ "reference": "US-001" }));
         assert_eq!(
             world.refused("restore_entity", json!({ "reference": "EP-001" })),
-            "CONFLICT: REQ-001 belongs to US-001, which was purged: its text is gone for good"
+            "CONFLICT: REQ-001 belongs to US-001, which was purged: its text was erased permanently"
         );
     });
 }
@@ -318,7 +318,10 @@ fn comments_and_prompts_are_purged_too() {
         assert!(world.refused("restore_comment", purge).contains("gone for good"));
         let left = json!({ "comment_id": answer });
         let refused = world.refused("restore_comment", left.clone());
-        assert_eq!(refused, "CONFLICT: the comment that it answers was purged: its text is gone for good");
+        assert_eq!(
+            refused,
+            "CONFLICT: the comment that it answers was purged: its text was erased permanently"
+        );
         // The same when it would come back with the epic.
         let second = comment(world, "EP-001", "Another");
         let under = json!({ "reference": "EP-001", "content": "Below it", "parent": second });

@@ -202,7 +202,7 @@ fn all_mistakes_are_told_at_once_and_nothing_stays() {
             row 10 (line 10): reference_id: there is no project ZZZ, neither in the file nor here
             row 12 (line 12): reference_id: is in the file twice: also at row 11 (line 11)
             row 14 (line 14): target: a requirement cannot be related to itself
-            row 13 (line 13): target: REQ-002 depends_on REQ-001 would close a circle: REQ-001 → REQ-002
+            row 13 (line 13): target: REQ-002 depends_on REQ-001 would close a cycle: REQ-001 → REQ-002
             row 15 (line 15): entity: steering documents take no comments
             row 16 (line 16): parent: there is no comment 0193b5b2-6f0c-7a3e-8000-0123456789ab, neither in the file nor here"#]]
         .assert_eq(&told.join("\n"));

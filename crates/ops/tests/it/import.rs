@@ -374,7 +374,7 @@ fn a_circle_is_shown() {
              relationship,,,,REQ-2,n,depends_on\n\
              relationship,,,,n,REQ-4,depends_on\n",
             expect![[r#"
-                problem: row 4 (line 4): target: n depends_on REQ-004 would close a circle: REQ-004 → REQ-001 → REQ-002 → n
+                problem: row 4 (line 4): target: n depends_on REQ-004 would close a cycle: REQ-004 → REQ-001 → REQ-002 → n
                 2 created, 0 updated, 0 unchanged
             "#]],
         );

@@ -48,7 +48,7 @@ fn what_jira_calls_something_is_kept_shown_found_and_exported() {
             row 3 (line 3) | user_story | created | Reset a password | US-001 |  []
             row 4 (line 4) | requirement | created | Links expire | REQ-001 |  []
             row 5 (line 5) | requirement | created | Links are short | REQ-002 |  []
-            note: row 4 (line 4): Status: was taken for the nearest here: "To Do" is Draft
+            note: row 4 (line 4): Status: was mapped to the nearest one here: "To Do" is Draft
             note: row 5 (line 5): Status: was not understood and is left out: "Invented"
             4 created, 0 updated, 0 unchanged, 0 wrong, 0 left_out
         "#]],
@@ -57,7 +57,7 @@ fn what_jira_calls_something_is_kept_shown_found_and_exported() {
             world,
             json!({ "format": "csv", "content": JIRA }),
             expect![[r#"
-            note: row 4 (line 4): Status: was taken for the nearest here: "To Do" is Draft
+            note: row 4 (line 4): Status: was mapped to the nearest one here: "To Do" is Draft
             note: row 5 (line 5): Status: was not understood and is left out: "Invented"
             0 created, 0 updated, 4 unchanged, 0 wrong, 0 left_out
         "#]],
@@ -68,7 +68,7 @@ fn what_jira_calls_something_is_kept_shown_found_and_exported() {
             json!({ "format": "csv", "content": changed, "dry_run": true }),
             expect![[r#"
             row 4 (line 4) | requirement | updated | Links expire soon | REQ-001 |  [title, priority]
-            note: row 4 (line 4): Status: was taken for the nearest here: "To Do" is Draft
+            note: row 4 (line 4): Status: was mapped to the nearest one here: "To Do" is Draft
             note: row 5 (line 5): Status: was not understood and is left out: "Invented"
             0 created, 1 updated, 3 unchanged, 0 wrong, 0 left_out
         "#]],
@@ -79,7 +79,7 @@ fn what_jira_calls_something_is_kept_shown_found_and_exported() {
             json!({ "format": "csv", "content": more }),
             expect![[r#"
             row 6 (line 6) | requirement | created | Links are safe | REQ-003 |  []
-            note: row 4 (line 4): Status: was taken for the nearest here: "To Do" is Draft (and one more row)
+            note: row 4 (line 4): Status: was mapped to the nearest one here: "To Do" is Draft (and one more row)
             note: row 5 (line 5): Status: was not understood and is left out: "Invented"
             1 created, 0 updated, 4 unchanged, 0 wrong, 0 left_out
         "#]],

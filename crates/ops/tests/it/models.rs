@@ -99,7 +99,7 @@ fn a_status_model_makes_sense_or_is_refused() {
             ),
             (
                 statuses(json!([{ "name": "A b", "initial": true }, { "name": "a_B" }])),
-                "statuses: \"a_B\" is there twice",
+                "statuses: duplicate status \"a_B\"",
             ),
             (
                 statuses(json!([{ "name": " ", "initial": true }])),
@@ -167,7 +167,7 @@ fn a_type_that_is_in_use_stays_and_its_name_is_followed() {
         assert_eq!(made["inverse_type"], "is_verified_by");
         assert_eq!(
             relate("REQ-002", "REQ-001").expect_err("a circle").message,
-            "REQ-002 verifies REQ-001 would close a circle: REQ-001 → REQ-002"
+            "REQ-002 verifies REQ-001 would close a cycle: REQ-001 → REQ-002"
         );
         let open = json!({ "relationship_type": "verifies", "acyclic": false });
         assert!(world.refused("update_relationship_type", open).starts_with("CONFLICT: 1 "));

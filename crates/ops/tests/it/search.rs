@@ -287,7 +287,7 @@ fn snippets_show_what_was_found_and_are_safe_in_html() {
         assert_eq!(nothing["message"], "nothing has all of these words; try fewer words or filters");
         assert_eq!(
             world.ok("search_global", json!({ "query": "???" }))["message"],
-            "there is no letter or digit to look for"
+            "expected a letter or digit to search for"
         );
         let long: String =
             ('a'..='z').chain('а'..='р').map(|letter| format!("hot {letter}{letter} ")).collect();

@@ -527,7 +527,7 @@ fn evidence_alone_finishes_work() {
         world.ok("add_manual_evidence", json!({ "reference": "AC-001", "what": "A thermometer says so." }));
         let based = json!({ "lease": "REQ-001.1", "base": "main" });
         let finished = world.call_as(who.clone(), "finish_work", based).expect("an answer");
-        let note = "the change was not compared with the base: your checkout cannot be seen from here";
+        let note = "the change was not compared with the base: the server cannot read your checkout";
         let expected =
             json!({ "reference_id": "REQ-001", "finished": true, "status": "Done", "notes": [note] });
         assert_eq!(finished, expected);

@@ -1,4 +1,4 @@
-//! What proves who someone is, in a backup: sessions and sign-in links are left out, and what was revoked stays revoked.
+//! Credentials in a backup: sessions and sign-in links are left out, and revocations are kept.
 
 use std::collections::HashSet;
 
@@ -9,10 +9,10 @@ use crate::model::{Time, Via};
 use crate::revision::{self, New};
 use crate::values;
 
-/// Tables of sessions and sign-in links, parents before children. A backup has no rows of them.
+/// Tables of sessions and sign-in links, parents before children. A backup has none of their rows.
 pub(super) const SESSION_TABLES: &[&str] = &["session", "mcp_session", "mcp_subscription", "sign_in_link"];
 
-/// Tokens and users that were in a store once and are gone.
+/// Deleted tokens and users of a store.
 #[derive(Default)]
 pub(super) struct Revoked {
     tokens: HashSet<String>,
@@ -36,25 +36,25 @@ impl Revoked {
     }
 }
 
-/// Deletes all sessions and sign-in links from a file. Their hashes are overwritten, too.
+/// Deletes all sessions and sign-in links from a file, and overwrites their hashes.
 pub(super) fn end_sessions_in(sqlite: &SqliteFile) -> Result<()> {
     sqlite.run("pragma secure_delete = on")?;
     SESSION_TABLES.iter().rev().try_for_each(|table| sqlite.run(&format!("delete from {table}")))
 }
 
-/// What became of the tokens of a backup.
+/// The tokens of a restored backup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tokens {
-    /// How many work again.
+    /// How many are valid again.
     pub restored: u64,
-    /// How many were revoked, because they had been in the store before, or because all were to be.
+    /// How many were revoked, because they had been revoked in the store before, or because all were to be.
     pub revoked: u64,
-    /// Whether the tokens that were revoked in the replaced store are not known, because it could not be read.
+    /// Whether the revocations of the replaced store are unknown, because it could not be read.
     pub revocations_lost: bool,
 }
 
-/// Ends all sessions and links that an older backup brought along, and revokes tokens. The history says so, which is also how the
-/// next restore knows.
+/// Ends all sessions and links of an older backup, and revokes tokens. The history records this, which the
+/// next restore reads.
 pub(super) fn revoke(tx: &mut Tx<'_>, revoked: &Revoked, all: bool, now: Time) -> Result<Tokens> {
     for table in [
         "delete from mcp_subscription",

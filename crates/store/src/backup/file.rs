@@ -1,4 +1,4 @@
-//! The files of backups: made under another name, checked, synced, and only then given theirs.
+//! Backup files: written under a temporary name, checked, synced, and then renamed.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -13,21 +13,21 @@ use crate::db::translate_sqlite;
 use crate::error::{Error, ErrorKind, Result};
 use crate::migrate;
 
-/// Pages that are copied between two calls of the progress.
+/// Pages copied between two calls of the progress.
 const PAGES: i32 = 1_024;
-/// How the name of a file ends that is not finished.
+/// The suffix of unfinished files.
 const PARTIAL: &str = ".partial";
-/// What SQLite writes beside a file while it works on it.
+/// The suffixes of SQLite's temporary files.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// A file that is not finished. It goes when it is dropped; what a killed process leaves behind says what it is by its
-/// name.
+/// An unfinished file. It is removed when it is dropped; the name of a file left by a killed process shows that it is
+/// unfinished.
 pub(super) struct Partial {
     path: PathBuf,
 }
 
 impl Partial {
-    /// A name that nothing has, in the folder of the file that it is to become.
+    /// An unused name in the folder of the final file.
     pub fn beside(path: &Path) -> Result<Partial> {
         let Some(name) = path.file_name() else {
             return Err(Error::new(
@@ -46,7 +46,7 @@ impl Partial {
         &self.path
     }
 
-    /// Gives the file its name, after everything is on the disk.
+    /// Renames the file, after everything is on the disk.
     pub fn keep_as(self, path: &Path) -> Result<()> {
         let sync = |path: &Path| File::open(path).and_then(|file| file.sync_all());
         sync(&self.path).map_err(|error| failed(&self.path, "cannot be synced", &error))?;
@@ -62,8 +62,8 @@ impl Drop for Partial {
     }
 }
 
-/// Makes an empty file, in the place of one that was not finished. Nobody else may read it: hashes of passwords and tokens
-/// are in it.
+/// Creates an empty file, replacing an unfinished one. Only its owner may read it, because it contains hashes of passwords and
+/// tokens.
 pub(super) fn begin(path: &Path) -> Result<()> {
     remove(path);
     let mut options = File::options();
@@ -74,13 +74,13 @@ pub(super) fn begin(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether the name of a file says that it was not finished. It may well look whole inside, and lack rows.
+/// Whether the name of a file says that it is unfinished. Its content may look complete, and lack rows.
 pub(super) fn is_partial(path: &Path) -> bool {
     path.to_string_lossy().ends_with(PARTIAL)
 }
 
 fn remove(path: &Path) {
-    // What is not there needs not be removed; what cannot be, still has a name that tells.
+    // A missing file need not be removed; one that cannot be removed still has a telling name.
     let _ = fs::remove_file(path);
     for companion in COMPANIONS {
         let mut name = path.as_os_str().to_owned();
@@ -89,12 +89,12 @@ fn remove(path: &Path) {
     }
 }
 
-/// Copies one state of a database, page by page, to a new file that needs no companions.
+/// Copies one state of a database, page by page, to a new self-contained file.
 pub(super) fn copy(from: &Path, to: &Path, mut progress: impl FnMut(Progress)) -> Result<()> {
     let source = SqliteFile::open_to_read(from)?;
     let mut target = SqliteFile::open_to_write(to)?;
     target.run("pragma synchronous = off")?;
-    // While this transaction is open, others may write and the copy does not begin anew with each write.
+    // While this transaction is open, others may write without restarting the copy with each write.
     source.run("begin")?;
     source.number("select count(*) from sqlite_schema")?;
     {
@@ -115,7 +115,7 @@ pub(super) fn copy(from: &Path, to: &Path, mut progress: impl FnMut(Progress)) -
     target.run("pragma journal_mode = delete")
 }
 
-/// Replaces all of a database that others may have open.
+/// Replaces the content of a database that others may have open.
 pub(super) fn copy_into(from: &Path, to: &Path, wait_max: Duration) -> Result<()> {
     let source = SqliteFile::open_to_read(from)?;
     let mut target = SqliteFile::open_to_write(to)?;
@@ -134,7 +134,7 @@ pub(super) fn copy_into(from: &Path, to: &Path, wait_max: Duration) -> Result<()
     }
 }
 
-/// Checks that a file is a whole store of this version or an older one, and says whether it is of this one.
+/// Checks that a file is a complete store of this version or an older one, and returns whether it is of this one.
 pub(super) fn check(path: &Path) -> Result<bool> {
     if !path.is_file() {
         return Err(Error::new(ErrorKind::Schema, format!("there is no file {}", path.display())));
@@ -161,7 +161,7 @@ pub(super) fn check(path: &Path) -> Result<bool> {
     Ok(is_current)
 }
 
-/// Whether a file holds nothing: no tables, or a store whose first start is still to come.
+/// Whether a file is empty: no tables, or a store before its first start.
 pub(super) fn is_empty(path: &Path) -> Result<bool> {
     if path.metadata().is_ok_and(|file| file.len() == 0) {
         return Ok(true);
@@ -221,7 +221,7 @@ impl SqliteFile {
     }
 }
 
-/// Says which file an error is about.
+/// Adds the name of the file to an error.
 fn told_of(path: &Path) -> impl Fn(rusqlite::Error) -> Error + '_ {
     move |error| {
         let error = translate_sqlite(error);

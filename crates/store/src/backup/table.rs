@@ -1,4 +1,4 @@
-//! Tables and how their rows get from one engine to the other.
+//! Tables, and copying their rows between engines.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::file::SqliteFile;
 use crate::db::Tx;
 use crate::error::{Error, Result};
 
-/// Everything that a backup has, parents before children.
+/// All tables of a backup, parents before children.
 pub(super) const TABLES: &[&str] = &[
     "project",
     "user_account",
@@ -57,9 +57,9 @@ pub(super) const TABLES: &[&str] = &[
     "idempotency",
 ];
 
-/// Rows that are in memory at a time.
+/// Rows in memory at a time.
 const ROWS: usize = 200;
-/// The number of a transaction means nothing in another database; 0 is visible to everyone.
+/// Transaction numbers have no meaning in another database; 0 is visible to everyone.
 const FOREIGN_COLUMN: &str = "transaction_number";
 
 /// Copies a table to a file. `progress` receives the number of additional rows.
@@ -93,8 +93,8 @@ pub(super) fn to_sqlite(
     })
 }
 
-/// Copies a table from a file, and says how many rows there were. One statement takes all of them, so that rows may refer
-/// to others that come later.
+/// Copies a table from a file, and returns the number of rows. One statement takes all of them, so that rows may refer
+/// to later ones.
 pub(super) fn to_postgres(
     sqlite: &SqliteFile,
     tx: &mut Tx<'_>,
@@ -137,7 +137,7 @@ pub(super) fn to_postgres(
     })
 }
 
-/// As PostgreSQL reads it: what separates fields and rows is written with a backslash.
+/// Escapes a value for PostgreSQL's copy format: separators of fields and rows get a backslash.
 fn escape(text: &str, lines: &mut String) {
     for char in text.chars() {
         match char {
@@ -150,7 +150,7 @@ fn escape(text: &str, lines: &mut String) {
     }
 }
 
-/// The columns of a table, which are those of the schema that the file has.
+/// The columns of a table in the schema of the file.
 fn columns(sqlite: &SqliteFile, table: &str) -> Result<Vec<String>> {
     sqlite.texts(&format!("select name from pragma_table_info('{table}') order by cid"))
 }
@@ -159,7 +159,7 @@ pub(super) fn count_in_postgres(tx: &mut Tx<'_>, table: &str) -> Result<u64> {
     tx.postgres()?.number(&format!("select count(*) from {table}"))
 }
 
-/// Takes away what a migration has put there.
+/// Removes rows that a migration has inserted.
 pub(super) fn clear_sqlite(sqlite: &SqliteFile) -> Result<()> {
     TABLES.iter().rev().try_for_each(|table| sqlite.run(&format!("delete from {table}")))
 }
@@ -169,7 +169,7 @@ pub(super) fn clear_postgres(tx: &mut Tx<'_>) -> Result<()> {
     tx.script(&format!("truncate {tables} restart identity"))
 }
 
-/// The engine goes on counting changes where the other one stood, for readers ask for what comes after a number.
+/// Continues the numbering of changes, because readers request changes after a number.
 pub(super) fn sequence_to_sqlite(tx: &mut Tx<'_>, sqlite: &SqliteFile) -> Result<()> {
     sqlite.run(&count_on_in_sqlite(last_change_in_postgres(tx)?))
 }
@@ -178,7 +178,7 @@ pub(super) fn sequence_to_postgres(sqlite: &SqliteFile, tx: &mut Tx<'_>) -> Resu
     tx.script(&count_on_in_postgres(last_change_in_sqlite(sqlite)?))
 }
 
-/// Counts changes on from so far above all that were counted here or, as `reached` says, elsewhere.
+/// Continues the numbering of changes far above all numbers here or, as `reached` says, elsewhere.
 pub(super) fn leap(tx: &mut Tx<'_>, reached: u64, how_far: u64) -> Result<()> {
     if tx.is_postgres() {
         let last = last_change_in_postgres(tx)?.max(reached);

@@ -9,14 +9,14 @@ mod sqlite;
 use super::rows::{Holds, Rows};
 use crate::value::Value;
 
-/// So many rows, or so many bytes of text, are written at once.
+/// How many rows, or how many bytes of text, are written at once.
 const ROWS_MAX: usize = 250;
 const BYTES_MAX: usize = 1 << 20;
 
-/// Statements that name one of the tables have one of these in their text.
+/// Statements that use one of the tables contain one of these texts.
 const TABLES: [&str; 3] = ["revision", "change", "search_"];
 
-/// How many columns the statement takes of each.
+/// The number of columns per table.
 pub(super) const REVISION_COLUMNS: usize = 14;
 pub(super) const DOCUMENT_COLUMNS: usize = 12;
 
@@ -44,7 +44,7 @@ impl Gathered {
         self.n_bytes += self.revisions.push(values);
     }
 
-    /// Adds a document, in place of an earlier one with its id.
+    /// Adds a document, replacing an earlier one with its id.
     pub(super) fn add_document(&mut self, values: &[Value<'_>; DOCUMENT_COLUMNS]) {
         if let Value::Text(id) = values[0] {
             self.documents.remove(id);
@@ -61,7 +61,7 @@ impl Gathered {
         self.revisions.n.max(self.documents.n) >= ROWS_MAX || self.n_bytes >= BYTES_MAX
     }
 
-    /// Whether a statement may read or change what was gathered.
+    /// Whether a statement may read or change gathered rows.
     pub(super) fn concerns(&self, sql: &str) -> bool {
         !self.is_empty() && TABLES.iter().any(|table| sql.contains(table))
     }

@@ -1,4 +1,4 @@
-//! A closure on its way through the store: what to run, what came out, and whom to tell.
+//! A queued closure: what to run, its result, and the callback.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,18 +7,18 @@ use std::time::Instant;
 use super::{Cancel, Failure, Mode, Tx};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A call of the store without its types.
+/// A call of the store with its types erased.
 pub(super) trait Job: Send {
     fn mode(&self) -> Mode;
-    /// Until when it may wait for a database that is away.
+    /// How long it may wait for an unreachable database.
     fn deadline(&self) -> Instant;
-    /// By what it is given up, where somebody may want to.
+    /// The handle that cancels it, if any.
     fn cancel(&self) -> Option<&Cancel>;
-    /// Runs the body once, and remembers what came out.
+    /// Runs the body once, and stores the result.
     fn attempt(&mut self, tx: &mut Tx<'_>) -> Attempt;
-    /// Replaces what came out by an error.
+    /// Replaces the result by an error.
     fn fail(&mut self, error: Error);
-    /// Hands out what came out.
+    /// Passes the result to the callback.
     fn finish(self: Box<Self>);
 }
 
@@ -66,7 +66,7 @@ where
 
     fn attempt(&mut self, tx: &mut Tx<'_>) -> Attempt {
         if self.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
-            self.fail(Error::new(ErrorKind::Timeout, "nobody waits for the answer any more"));
+            self.fail(Error::new(ErrorKind::Timeout, "the caller no longer waits for the answer"));
             return Attempt::Undo;
         }
         let body = &mut self.body;
@@ -90,7 +90,7 @@ where
     fn finish(self: Box<Self>) {
         let Task { done, result, .. } = *self;
         let result = result.unwrap_or_else(|| Err(Error::internal("the call did not run").into()));
-        // A callback that panics must not take the thread of the database with it.
+        // A panicking callback must not end the database thread.
         let _ = catch_unwind(AssertUnwindSafe(move || done(result)));
     }
 }

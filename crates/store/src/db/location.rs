@@ -14,7 +14,7 @@ pub enum Location {
 }
 
 impl Location {
-    /// Whether a store on SQLite is still to be created. An empty file is not a store: it becomes one when it is opened.
+    /// Whether a SQLite store is still to be created. An empty file becomes a store when it is opened.
     pub fn is_missing(&self) -> bool {
         match self {
             Location::Sqlite(path) => std::fs::metadata(path).map_or_else(
@@ -25,7 +25,7 @@ impl Location {
         }
     }
 
-    /// Reads `sqlite:PATH`, `postgres://…`, or a bare path of a file.
+    /// Parses `sqlite:PATH`, `postgres://…`, or the path of a file.
     pub fn parse(text: &str) -> Result<Location, String> {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
             return match text.parse::<postgres::Config>() {

@@ -1,9 +1,9 @@
-//! Reference numbers. A counter row says which comes next; it only grows, so that a number is never given twice. On
+//! Reference numbers. A counter row has the next number; it only increases, so that a number is never reused. On
 //! PostgreSQL numbers are taken outside the transaction, so that creates do not queue for the row: a transaction that
-//! is undone leaves a gap.
+//! is rolled back leaves a gap.
 //!
-//! A number that an import brings along may lie in a block that some server has leased and not used up. Nobody knows
-//! these blocks, so whoever inserts a row with a leased number must be ready to find it taken, and take the next one.
+//! An imported number may be in a block that a server has leased and not used up. These blocks are not known to
+//! others, so an insert with a leased number may find it taken, and must take the next one.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::values;
 
 impl Tx<'_> {
-    /// Takes the next number of a kind in a project. Numbers may be left out, and are never given twice.
+    /// Takes the next number of a kind in a project. Numbers may be skipped, but are never reused.
     pub fn next_number(&mut self, project_id: &str, kind: &str) -> Result<i64> {
         let leased = self.outside(project_id, |leases| leases.take(project_id, kind))?;
         match leased {
@@ -30,7 +30,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Makes sure that numbers up to this one, which an import brought along, are not given from now on.
+    /// Ensures that imported numbers up to this one are not assigned from now on.
     pub fn reserve_numbers(&mut self, project_id: &str, kind: &str, last: i64) -> Result<()> {
         let reserved = self.outside(project_id, |leases| leases.reserve(project_id, kind, last))?;
         if reserved.is_some() {
@@ -43,7 +43,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Leaves out the numbers that entities have already, because they were brought along.
+    /// Skips the numbers that imported entities have.
     pub fn skip_taken_numbers(&mut self, project_id: &str, kind: &str) -> Result<()> {
         let sql = "select max(number) from entity where project_id = ?1 and kind = ?2";
         let last: Option<i64> = self.row(sql, values![project_id, kind], |row| row.get(0))?.flatten();
@@ -56,13 +56,13 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Takes numbers inside the transaction from now on, so that undoing it gives them back: for rehearsals.
+    /// Takes numbers inside the transaction from now on, so that a rollback returns them: for dry runs.
     pub fn count_inside(&mut self) {
         self.counts_inside = true;
     }
 
-    /// Asks the leases. None when the numbers are to be counted inside this transaction: on SQLite, behind a
-    /// pooler, in a rehearsal, and in a project that this transaction has made and others cannot see.
+    /// Takes leased numbers. None if numbers are to be counted inside this transaction: on SQLite, behind a
+    /// pooler, in a dry run, and in a project that this transaction has created.
     fn outside<T>(
         &mut self,
         project_id: &str,

@@ -1,4 +1,4 @@
-//! Opening a store: its schema is brought up to date first, and its search index before or beside what comes next.
+//! Opens a store: migrates its schema first, and rebuilds its search index before or during use.
 
 use std::sync::{Arc, Weak};
 
@@ -12,21 +12,21 @@ use crate::search;
 use crate::tally;
 
 impl Store {
-    /// Opens a store, creates it if it is not there, and brings its schema and its search index up to date.
+    /// Opens a store, creates it if it is missing, and updates its schema and its search index.
     pub fn open(location: &Location, options: Options, now: Time) -> Result<Store> {
         let store = Store::open_with_schema(location, options, now)?;
         search::rebuild_if_old(&store)?;
         Ok(store)
     }
 
-    /// Like [`Store::open`], for whoever serves: a large search index is brought up to date beside that.
+    /// Like [`Store::open`], for servers: a large search index is rebuilt while serving.
     pub fn open_to_serve(location: &Location, options: Options, now: Time) -> Result<Store> {
         let store = Store::open_with_schema(location, options, now)?;
         search::rebuild_beside(&store)?;
         Ok(store)
     }
 
-    /// Like [`Store::open_to_serve`]. None when there is no store: then nothing is created.
+    /// Like [`Store::open_to_serve`]. None if there is no store: then nothing is created.
     pub fn open_existing(location: &Location, options: Options, now: Time) -> Result<Option<Store>> {
         if location.is_missing() {
             return Ok(None);
@@ -42,8 +42,8 @@ impl Store {
         Ok(Some(store))
     }
 
-    /// Opens a store, creates it if it is not there, and brings its schema up to date, but not its search index: servers of
-    /// the version before still search in it.
+    /// Opens a store, creates it if it is missing, and migrates its schema, but not its search index: servers of
+    /// the previous version still search in it.
     pub fn open_with_schema(location: &Location, options: Options, now: Time) -> Result<Store> {
         let store = Store::open_as_it_is(location, options)?;
         migrate::run(&store, location, now)?;
@@ -52,15 +52,15 @@ impl Store {
         Ok(store)
     }
 
-    /// Sums up some of what writers have counted, beside whatever comes next: where no server runs, nobody else does.
+    /// Sums up pending counts in the background: without a running server, nobody else does.
     fn sum_up(&self) {
         if self.is_remote() {
-            // Totals are right without it, and the next one who opens the store tries again.
+            // Totals are correct without it, and the next process that opens the store tries again.
             self.run(super::Mode::Aside, tally::fold, |_: Result<bool>| {});
         }
     }
 
-    /// The store as long as somebody else has it open.
+    /// The store while somebody else has it open.
     pub(crate) fn downgrade(&self) -> WeakStore {
         WeakStore {
             engine: Arc::downgrade(&self.engine),
@@ -70,7 +70,7 @@ impl Store {
     }
 }
 
-/// A store that does not stay open for this.
+/// A weak reference to a store.
 pub(crate) struct WeakStore {
     engine: Weak<Engine>,
     options: Options,
@@ -78,7 +78,7 @@ pub(crate) struct WeakStore {
 }
 
 impl WeakStore {
-    /// None when it was closed.
+    /// None if it was closed.
     pub(crate) fn upgrade(&self) -> Option<Store> {
         let engine = self.engine.upgrade()?;
         Some(Store { engine, options: self.options.clone(), signal: self.signal.clone() })

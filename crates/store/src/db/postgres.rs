@@ -1,5 +1,5 @@
-//! PostgreSQL: threads with a connection each take calls from one queue. A connection that is lost is made anew, and a
-//! call is retried until its deadline as long as its commit was not sent.
+//! PostgreSQL: threads with a connection each take calls from one queue. A lost connection is reopened, and a
+//! call is retried until its deadline unless its commit was sent.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Once};
@@ -28,21 +28,21 @@ mod translate;
 
 pub(super) type Outcome<T> = std::result::Result<T, (Error, Option<Failure>)>;
 
-/// A transaction that lost a race is run again until its deadline, and at least so many times: it may have waited for
-/// most of its time before it ran at all.
+/// A transaction that lost a race is retried until its deadline, and at least this many times, because it may have waited for
+/// most of its time before it ran.
 const RACES_MIN: u32 = 12;
-/// The pause before the second attempt; it doubles up to the longest. Who lost a race pauses for a shorter time, because
+/// The pause before the second attempt; it doubles up to the longest. After a lost race the pause is shorter, because
 /// the winner has usually committed by then.
 const PAUSE_FIRST: Duration = Duration::from_millis(2);
 const PAUSE_LONGEST: Duration = Duration::from_millis(250);
 const RACE_PAUSE_LONGEST: Duration = Duration::from_millis(32);
-/// Whoever may note a change says so with a lock that all of them share, before the transaction has a number.
+/// A transaction that may record a change takes this lock in shared mode, before it has a number.
 const LOCK_OF_WRITERS: &str = "; select pg_advisory_xact_lock_shared(1936745848, 1)";
 
-/// The number of the oldest open transaction that may note a change, or that of the next transaction. A snapshot knows the
-/// open transactions of the whole cluster. One is passed over only if its backend is seen without the lock of writers in
-/// the same look at the locks, and belongs to another program or works in another database: earlier versions take no
-/// lock, and a transaction that ended after the snapshot was taken is not in the locks any more.
+/// The number of the oldest open transaction that may record a change, or that of the next transaction. A snapshot contains the
+/// open transactions of the whole cluster. One is ignored only if its backend is seen without the writers' lock in
+/// the same read of the locks, and belongs to another program or another database: earlier versions take no
+/// lock, and a transaction that ended after the snapshot was taken is no longer in the locks.
 pub(super) const OLDEST_OPEN_WRITER: &str = "
     with held as materialized (
         select pid, locktype, mode, cast(cast(transactionid as text) as bigint) as xid, database, classid, objid, objsubid
@@ -66,12 +66,12 @@ pub(super) struct Engine {
     queue: Arc<Queue>,
     threads: Vec<JoinHandle<()>>,
     notifier: Arc<Notifier>,
-    /// Makes the connection that listens.
+    /// Opens the listening connection.
     listener: Arc<Connector>,
     /// Whether there is a URL for it.
     has_listen_url: bool,
     signal: Arc<Signal>,
-    /// Set while a thread listens to what other processes say.
+    /// Set while a thread listens for notifications of other processes.
     listening: Once,
 }
 
@@ -82,7 +82,7 @@ impl Engine {
             Some(url) => Arc::new(Connector::new(url, options)?),
             None => connector.clone(),
         };
-        // The first connection is made here, so that a wrong URL is reported at once.
+        // The first connection is opened here, so that a wrong URL is reported at once.
         let first = connector.connect()?;
         let can_lease = !first.is_pooled || options.listen_url.is_some();
         let leases = Arc::new(Leases::new(can_lease.then(|| listener.clone())));
@@ -121,7 +121,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Listens to what other processes say, from the first call on. A pooler would hand the words to somebody else.
+    /// Listens for notifications of other processes, from the first call on. A pooler would deliver them to another client.
     pub(super) fn listen(&self) -> Result<()> {
         if !self.has_listen_url && self.listener.is_pooled() {
             let message = "a connection pooler passes no notifications on; give a URL around it to listen on";
@@ -134,7 +134,7 @@ impl Engine {
         result
     }
 
-    /// Runs a statement on a connection of its own, which no transaction of a pool can be in the way of.
+    /// Runs a statement on a separate connection, so that no pooled transaction blocks it.
     pub(super) fn run_outside_transaction(&self, sql: &str) -> Result<()> {
         let mut connected = self.listener.connect()?;
         connected.client.batch_execute(sql).map_err(|error| translate::translate(&error).0)
@@ -149,13 +149,13 @@ impl Engine {
     }
 }
 
-/// What waits is still run; nothing that was accepted is dropped.
+/// Waiting calls are still run; accepted calls are never dropped.
 impl Drop for Engine {
     fn drop(&mut self) {
         self.notifier.close();
         self.queue.close();
         for thread in self.threads.drain(..) {
-            // The last clone of a store may go on one of its own threads, which cannot wait for itself.
+            // The last clone of a store may be dropped on one of its own threads, which cannot wait for itself.
             if thread.thread().id() != std::thread::current().id() {
                 let _ = thread.join();
             }
@@ -181,7 +181,7 @@ impl Worker {
                 Err(error) => error,
             };
             let has_time = |pause| Instant::now() + pause < job.deadline();
-            // Attempts during an outage are not lost races, and do not use them up.
+            // Attempts during an outage do not count as lost races.
             let pause = match error.kind {
                 ErrorKind::Unavailable | ErrorKind::ReadOnly if has_time(outage_pause) => {
                     let pause = outage_pause;
@@ -203,7 +203,7 @@ impl Worker {
         }
     }
 
-    /// Runs the job once. An error means that nothing of it happened (or, if it says so, that nobody knows).
+    /// Runs the job once. An error means that it had no effect (or, if it says so, that the outcome is unknown).
     fn attempt(&mut self, job: &mut dyn Job) -> Result<()> {
         let connection = match &mut self.connection {
             Some(connection) if !connection.client.is_closed() => connection,
@@ -215,7 +215,7 @@ impl Worker {
             Mode::Snapshot | Mode::LongSnapshot => {
                 Some(format!("begin isolation level repeatable read read only{settings}"))
             }
-            // Read committed: serializable transactions fail each other for pages that they share.
+            // Read committed, because serializable transactions abort each other for shared pages.
             Mode::Aside => Some(format!("begin isolation level read committed{settings}")),
             Mode::Write | Mode::Long => {
                 Some(format!("begin isolation level read committed{settings}{LOCK_OF_WRITERS}"))
@@ -227,10 +227,10 @@ impl Worker {
             self.connection = None;
             return Err(Error { kind: ErrorKind::Unavailable, ..error });
         }
-        // What writes is finished once it has begun; what reads is stopped when nobody waits for it.
+        // A started write is finished; a read is stopped when it is cancelled.
         let only_reads = matches!(job.mode(), Mode::Point | Mode::Snapshot | Mode::LongSnapshot);
         let can_stop = only_reads && !self.connector.is_pooled();
-        // PgBouncer 1.18 crashes when an order to stop comes from somebody who does not wait for its answer.
+        // PgBouncer 1.18 crashes if the sender of a cancel request does not wait for the answer.
         let cancel = job.cancel().filter(|_| can_stop).cloned();
         if let Some(cancel) = &cancel {
             let (token, connector) = (connection.client.cancel_token(), self.connector.clone());
@@ -242,7 +242,7 @@ impl Worker {
         if let Some(cancel) = &cancel {
             cancel.disarm();
             if cancel.is_cancelled() {
-                // The order to stop may still be on its way, and must not meet somebody else's statement.
+                // A cancel request may still be on its way, and must not hit another client's statement.
                 self.connection = None;
                 return Ok(());
             }
@@ -274,7 +274,7 @@ impl Worker {
                 self.connection = None;
                 Err(Error::new(ErrorKind::Unavailable, CLOSED))
             }
-            // The next connection is made to a server that can be written to, if there is one.
+            // The next connection goes to a writable server, if there is one.
             Attempt::Again(Failure::ReadOnly) => {
                 self.connection = None;
                 Err(Error::new(ErrorKind::ReadOnly, READ_ONLY))
@@ -300,7 +300,7 @@ impl Worker {
     }
 }
 
-/// A random part of a pause, at least half of it, so that those who lost the same race do not meet again.
+/// A random part of a pause, at least half of it, so that the losers of one race do not meet again.
 fn jittered(pause: Duration) -> Duration {
     let random = RandomState::new().build_hasher().finish() as u32;
     pause.mul_f64(0.5 + 0.5 * f64::from(random) / f64::from(u32::MAX))

@@ -1,6 +1,6 @@
-//! Calls that wait for a thread, with a bound, and threads that wait for a call. The thread that has waited least gets
-//! the next call: what its connection has planned and read is still at hand, while with calls in turn for all threads each
-//! of them would have to do and keep the same.
+//! A bounded queue of calls, and threads that wait for them. The thread that has waited least gets
+//! the next call, because the plans and pages of its connection are still cached; in rotation, each thread
+//! would have to build and keep the same caches.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::job::Job;
 use crate::error::{Error, ErrorKind};
 
-/// Beyond this many, a caller gets "try again later" instead of waiting longer than any client would.
+/// Beyond this many calls, a caller gets "try again later" instead of waiting longer than any client would.
 const WAITING_MAX: usize = 10_000;
 
 /// Longer than any process runs.
@@ -29,7 +29,7 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct State {
     jobs: VecDeque<Box<dyn Job>>,
-    /// By what each thread that waits is woken, the last to come at the end.
+    /// How to wake each waiting thread, the most recent last.
     idle: Vec<Arc<Condvar>>,
     closed: bool,
 }
@@ -55,7 +55,7 @@ impl Queue {
         job.finish();
     }
 
-    /// Waits for the next call; none when the queue is closed and empty.
+    /// Waits for the next call; none if the queue is closed and empty.
     pub(super) fn pop(&self) -> Option<Box<dyn Job>> {
         match self.pop_within(FOREVER) {
             Next::Job(job) => Some(job),
@@ -63,7 +63,7 @@ impl Queue {
         }
     }
 
-    /// Waits for the next call, but not for longer than this.
+    /// Waits for the next call, with a time limit.
     pub(super) fn pop_within(&self, patience: Duration) -> Next {
         let mut state = self.lock();
         let mut own = None;
@@ -82,12 +82,12 @@ impl Queue {
             let own = own.get_or_insert_with(|| Arc::new(Condvar::new()));
             state.idle.push(own.clone());
             state = own.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-            // Threads may wake for no reason, and then are still in the list.
+            // Threads may wake spuriously, and then are still in the list.
             state.idle.retain(|idle| !Arc::ptr_eq(idle, own));
         }
     }
 
-    /// The next call, if one waits and `wanted` says so.
+    /// The next call, if one waits and `wanted` accepts it.
     pub(super) fn pop_if(&self, wanted: impl Fn(&dyn Job) -> bool) -> Option<Box<dyn Job>> {
         let mut state = self.lock();
         if wanted(&**state.jobs.front()?) { state.jobs.pop_front() } else { None }

@@ -1,4 +1,4 @@
-//! Many rows at a time: a statement for each on SQLite, one statement with an array for each column on PostgreSQL.
+//! Inserts many rows: a statement for each on SQLite, one statement with an array for each column on PostgreSQL.
 
 use super::postgres::Array;
 use super::sqlite;
@@ -6,7 +6,7 @@ use super::tx::{Connection, Tx};
 use crate::error::Result;
 use crate::value::Value;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// Text.
@@ -15,7 +15,7 @@ pub enum Holds {
     Number,
 }
 
-/// The columns of a table that rows are inserted with. A row whose key is already there is left out.
+/// The inserted columns of a table. A row whose key exists is skipped.
 #[derive(Debug)]
 pub struct Columns {
     /// The table.
@@ -66,7 +66,7 @@ impl Rows {
         Rows { n: 0, columns: holds.into_iter().map(array).collect() }
     }
 
-    /// Adds a row and returns how many bytes of text it has.
+    /// Adds a row and returns its size in bytes of text.
     pub(super) fn push(&mut self, values: &[Value<'_>]) -> usize {
         let mut n_bytes = 0;
         for (column, value) in self.columns.iter_mut().zip(values) {
@@ -108,7 +108,7 @@ impl Rows {
 }
 
 impl Tx<'_> {
-    /// Inserts rows whose values are in the order of the columns, and returns how many are new.
+    /// Inserts rows with values in the order of the columns, and returns how many are new.
     pub fn insert_rows<'a, R: AsRef<[Value<'a>]>>(
         &mut self,
         into: &'static Columns,

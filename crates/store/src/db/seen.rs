@@ -1,4 +1,4 @@
-//! Which statements a thread has run, for the test of their plans.
+//! Records the statements that a thread runs, for the test of their plans.
 
 use std::cell::RefCell;
 
@@ -6,7 +6,7 @@ thread_local! {
     static STATEMENTS: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
-/// Notes a statement if somebody wants to know.
+/// Records a statement if recording is on.
 pub(super) fn note(sql: &str) {
     STATEMENTS.with_borrow_mut(|statements| {
         if let Some(statements) = statements {

@@ -1,5 +1,5 @@
-//! A statement that is put together from parts, because which conditions it has decides which index serves it. Every part is
-//! text of the program's own, so that nothing from input gets into a statement; values go beside it as parameters.
+//! A statement composed of parts, because its conditions decide which index serves it. Every part is
+//! static text of the program, so that input never becomes part of a statement; values are parameters.
 
 use std::fmt::Write as _;
 
@@ -14,12 +14,12 @@ pub struct Shape<'a> {
 }
 
 impl<'a> Shape<'a> {
-    /// A statement that begins like this.
+    /// Starts a statement.
     pub fn new(text: &'static str) -> Shape<'a> {
         Shape { text: text.to_owned(), values: Vec::new(), has_conditions: false }
     }
 
-    /// Adds text, in which each `?` stands for the next of the values.
+    /// Adds text, in which each `?` is the next of the values.
     pub fn add(&mut self, text: &'static str, values: &[Value<'a>]) -> &mut Shape<'a> {
         let mut parts = text.split('?');
         self.text.push_str(parts.next().unwrap_or_default());
@@ -51,14 +51,14 @@ impl<'a> Shape<'a> {
         self.add(")", &[])
     }
 
-    /// Puts text around all that is there, without values of its own.
+    /// Surrounds the statement with text, without values.
     pub fn within(&mut self, before: &'static str, after: &'static str) -> &mut Shape<'a> {
         self.text.insert_str(0, before);
         self.text.push_str(after);
         self
     }
 
-    /// Begins another `select` in the statement, which has conditions of its own.
+    /// Begins another `select` in the statement, with its own conditions.
     pub fn select(&mut self, text: &'static str) -> &mut Shape<'a> {
         self.has_conditions = false;
         self.add(text, &[])

@@ -1,4 +1,4 @@
-//! Tells listeners in this process that something has changed. What it was, they read from the store.
+//! Notifies listeners in this process that something has changed. They read the changes from the store.
 
 use std::sync::{PoisonError, RwLock};
 

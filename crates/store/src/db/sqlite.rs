@@ -22,23 +22,23 @@ use crate::value::{Row, Value};
 
 pub(super) type Outcome<T> = std::result::Result<T, (Error, Option<Failure>)>;
 
-/// A commit is shared by at most so many writes, which take at most so long together: the first of them waits for it.
+/// The maximal number of writes that share a commit, and the maximal time that they take together, for which the first one waits.
 const GROUP_MAX: usize = 512;
 const GROUP_TIME: Duration = Duration::from_millis(5);
-/// Threads for long reads: one more than there are cores, so that one slow search does not stop the lists, within bounds.
+/// Threads for long reads: one more than there are cores, so that one slow search does not block lists, within limits.
 const READERS_MIN: usize = 3;
 const READERS_MAX: usize = 9;
-/// How much of the file each connection caches. Connections for reads by key are many, so each has a small cache; the larger
+/// The cache size of each connection. There are many connections for reads by key, so each has a small cache; the larger
 /// one is divided among the readers.
 const CACHE_KIB: i64 = 8_000;
 const KEY_CACHE_KIB: i64 = 2_000;
 const READERS_CACHE_KIB: i64 = 52_000;
-/// When nothing was written for so long, what was written is put in order, with pauses in between: who writes meanwhile
-/// should not wait for it.
+/// After this time without writes, background work starts, with pauses in between, so that new writes do not
+/// wait for it.
 const QUIET: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What to do when nobody writes. It returns whether there is more to do.
+/// The background work. It returns whether there is more to do.
 pub(super) type Chore = fn(&mut Tx<'_>) -> Result<bool>;
 
 pub(super) struct Engine {
@@ -49,9 +49,9 @@ pub(super) struct Engine {
     writes: Arc<Queue>,
     reads: Arc<Queue>,
     threads: Vec<JoinHandle<()>>,
-    /// Set when a call has met damage in the file.
+    /// Set when a call has found damage in the file.
     damage: Arc<AtomicBool>,
-    /// False as soon as nobody has the store any more.
+    /// False as soon as the store is closed.
     is_open: Arc<AtomicBool>,
 }
 
@@ -118,7 +118,7 @@ impl Engine {
         &self.damage
     }
 
-    /// Looks through the file on a thread of its own, and hands to `done` the first damage, unless the store is closed before.
+    /// Checks the file on a separate thread, and passes the first damage to `done`, unless the store is closed before.
     pub(super) fn look_through(
         &self,
         done: impl FnOnce(Result<Option<String>>) + Send + 'static,
@@ -145,14 +145,14 @@ impl Engine {
     }
 }
 
-/// What waits is still run; nothing that was accepted is dropped.
+/// Waiting calls are still run; accepted calls are never dropped.
 impl Drop for Engine {
     fn drop(&mut self) {
         self.is_open.store(false, Ordering::Relaxed);
         self.writes.close();
         self.reads.close();
         for thread in self.threads.drain(..) {
-            // The last clone of a store may go on one of its own threads, which cannot wait for itself.
+            // The last clone of a store may be dropped on one of its own threads, which cannot wait for itself.
             if thread.thread().id() != std::thread::current().id() {
                 let _ = thread.join();
             }
@@ -210,7 +210,7 @@ fn write_until_closed(connected: &Connected, queue: &Queue, signal: &Signal, cho
             Next::Nothing => {
                 patience = do_some(connected, chore).then_some(PAUSE);
                 if patience.is_none() && is_unclean {
-                    // The chore may have moved erased words, and a reader may have kept the journal in use until now.
+                    // Background work may have moved erased words, and a reader may have kept the journal in use until now.
                     is_unclean = !empty_journal(connected);
                     patience = is_unclean.then_some(QUIET);
                 }
@@ -218,11 +218,11 @@ fn write_until_closed(connected: &Connected, queue: &Queue, signal: &Signal, cho
             Next::Closed => break,
         }
     }
-    // Leaves one file behind where it can; failing to is harmless.
+    // Leaves a single file behind if possible; a failure is harmless.
     let _ = connected.sqlite.pragma_update(None, "wal_checkpoint", "truncate");
 }
 
-/// Does a part of the chore. Returns whether there is more to do. No caller waits for it, so failures are not reported.
+/// Does a part of the background work. Returns whether there is more. No caller waits for it, so failures are not reported.
 fn do_some(connected: &Connected, chore: Chore) -> bool {
     let connection = &connected.sqlite;
     connected.watch.start();
@@ -237,16 +237,16 @@ fn do_some(connected: &Connected, chore: Chore) -> bool {
     is_kept && done.unwrap_or_default()
 }
 
-/// What a group of writes was about.
+/// The effects of a group of writes.
 #[derive(Clone, Copy)]
 struct Written {
-    /// Whether others will want to know.
+    /// Whether others need a notification.
     has_changed: bool,
-    /// Whether text was erased for good.
+    /// Whether text was erased permanently.
     has_erased: bool,
 }
 
-/// Runs `first` and what waits behind it in one transaction, each in a savepoint of its own. A long job is alone.
+/// Runs `first` and the calls waiting behind it in one transaction, each in a savepoint. A long job is alone.
 fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) -> Written {
     let connection = &connected.sqlite;
     let started = Instant::now();
@@ -257,7 +257,7 @@ fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) -> Wri
     let mut next = Some(first);
     // Take the write lock at once: upgrading a read lock can fail midway.
     let mut failed = script(connection, "begin immediate").err().map(|(error, _)| error);
-    // Then fail all waiting callers: one after the other they would wait for the same lock many times as long.
+    // Then fail all waiting callers: one by one they would wait for the same lock many times as long.
     let is_locked = failed.is_some();
     while let Some(mut job) = next.take() {
         if failed.is_none() {
@@ -286,7 +286,7 @@ fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) -> Wri
         empty_journal(connected);
     }
     for mut job in group {
-        // Nothing of the group has happened, so nobody may believe that it has.
+        // The whole group was rolled back, so every caller must be told.
         if let Some(error) = &failed {
             job.fail(error.clone());
         }
@@ -295,10 +295,10 @@ fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) -> Wri
     written
 }
 
-/// Runs one job in a savepoint, unless it is alone. Returns an error when the whole transaction is lost.
+/// Runs one job in a savepoint, unless it is alone. Returns an error if the whole transaction is lost.
 fn write_one(connected: &Connected, job: &mut dyn Job, alone: bool, written: &mut Written) -> Option<Error> {
     let connection = &connected.sqlite;
-    // A savepoint keeps every page as it was before, which costs a long job a good part of its time.
+    // A savepoint copies every changed page, which costs a long job much of its time.
     let (begin, keep, undo) = match alone {
         true => ("", "", "rollback; begin"),
         false => ("savepoint job", "release job", "rollback to job; release job"),
@@ -317,7 +317,7 @@ fn write_one(connected: &Connected, job: &mut dyn Job, alone: bool, written: &mu
     };
     connected.note_damage(tx.error.as_ref());
     if connection.is_autocommit() {
-        // A full disk or a damaged file makes SQLite roll back everything by itself.
+        // With a full disk or a damaged file SQLite rolls back everything by itself.
         let cause = tx.error.take();
         let message = "the transaction was rolled back by the database";
         return Some(cause.unwrap_or_else(|| Error::new(ErrorKind::Unavailable, message)));
@@ -363,7 +363,7 @@ impl rusqlite::ToSql for Value<'_> {
     }
 }
 
-/// An error of SQLite in our words.
+/// Translates an error of SQLite.
 pub(crate) fn told(error: rusqlite::Error) -> Error {
     translate(error).0
 }

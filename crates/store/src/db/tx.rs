@@ -1,4 +1,4 @@
-//! A transaction as closures see it: statements of the one dialect, locks, savepoints, and what is gathered before it is written.
+//! A transaction: statements of the common dialect, locks, savepoints, and gathered writes.
 
 use super::gathered::{self, Gathered};
 #[cfg(test)]
@@ -8,16 +8,16 @@ use super::{postgres, sqlite};
 use crate::error::{Error, Result};
 use crate::value::{Row, Value};
 
-/// A transaction that is open, or for [`Mode::Point`] a connection.
+/// An open transaction, or for [`Mode::Point`] a connection.
 pub struct Tx<'a> {
     pub(super) connection: Connection<'a>,
     pub(super) failure: Option<Failure>,
-    /// The last error of a statement, whatever the closure made of it.
+    /// The last error of a statement, even if the closure ignored it.
     pub(super) error: Option<Error>,
-    /// Projects that this transaction has made, whose numbers are counted inside it.
+    /// Projects that this transaction has created, whose numbers are counted inside it.
     pub(super) own_projects: Vec<String>,
     pub(super) counts_inside: bool,
-    /// Whether others will want to know what this transaction did.
+    /// Whether this transaction needs a notification.
     pub(super) has_changed: bool,
     /// Whether this transaction has erased text that must not stay on the disk.
     pub(super) has_erased: bool,
@@ -45,14 +45,14 @@ pub(super) enum Connection<'a> {
     Postgres(&'a mut postgres::Connection),
 }
 
-/// What went wrong below a closure, whatever it made of the error.
+/// A failure of a statement, even if the closure ignored it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// Another transaction won; the same may succeed at the next attempt.
+    /// Another transaction won; a retry may succeed.
     LostRace,
-    /// The connection is gone.
+    /// The connection is lost.
     Disconnected,
-    /// The server cannot be written to, perhaps because another one has taken its place.
+    /// The server is read-only, perhaps because another one has replaced it.
     ReadOnly,
 }
 
@@ -72,7 +72,7 @@ impl Tx<'_> {
         Ok(found)
     }
 
-    /// All rows of a query that was put together.
+    /// All rows of a composed query.
     pub fn shaped_rows<T>(
         &mut self,
         shape: &Shape<'_>,
@@ -103,7 +103,7 @@ impl Tx<'_> {
         Ok(found)
     }
 
-    /// Hands every row of a query to `read`, without gathering them.
+    /// Calls `read` with every row of a query, without collecting them.
     pub fn each(
         &mut self,
         sql: &'static str,
@@ -145,17 +145,17 @@ impl Tx<'_> {
         self.noted(result)
     }
 
-    /// Runs a statement that was put together, and returns how many rows it changed.
+    /// Runs a composed statement and returns the number of changed rows.
     pub fn execute_shaped(&mut self, shape: &Shape<'_>) -> Result<u64> {
         self.run_statement(shape.text(), shape.values())
     }
 
-    /// Runs `body`, and undoes what it wrote when it fails, while the transaction goes on.
+    /// Runs `body`, and rolls back its writes if it fails, while the transaction continues.
     pub fn savepoint<T, E: From<Error>>(
         &mut self,
         body: impl FnOnce(&mut Self) -> Result<T, E>,
     ) -> Result<T, E> {
-        // What is gathered from here on goes with the savepoint, what was gathered before does not.
+        // What is gathered from here on belongs to the savepoint.
         self.write_gathered()?;
         self.script("savepoint inner_part")?;
         match body(self).and_then(|value| self.write_gathered().map(|()| value).map_err(E::from)) {
@@ -165,7 +165,7 @@ impl Tx<'_> {
             }
             Err(error) => {
                 self.gathered = Gathered::default();
-                // A connection that is gone has undone it already; the first error says more.
+                // A lost connection has rolled back already; the first error is more useful.
                 if self.failure.is_none() {
                     self.script("rollback to inner_part; release inner_part")?;
                 }
@@ -174,14 +174,14 @@ impl Tx<'_> {
         }
     }
 
-    /// Waits until no other transaction holds the lock of this name, and holds it until the commit: what is read from now on
-    /// stays true until then, as long as everybody who changes it takes the same lock. SQLite has one writer, and needs no
+    /// Waits for the lock with this name, and holds it until the commit: what is read from now on
+    /// stays true until then, if every writer of it takes the same lock. SQLite has one writer, and needs no
     /// locks.
     pub fn lock(&mut self, name: &str) -> Result<()> {
         self.advisory_lock("select pg_advisory_xact_lock(hashtextextended(?1, 0))", name)
     }
 
-    /// Like [`Tx::lock`], beside others who share it.
+    /// Like [`Tx::lock`], in shared mode.
     pub fn lock_shared(&mut self, name: &str) -> Result<()> {
         self.advisory_lock("select pg_advisory_xact_lock_shared(hashtextextended(?1, 0))", name)
     }
@@ -193,30 +193,30 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Says that another transaction was faster than what this one has read: PostgreSQL undoes this one and runs it again.
-    /// SQLite has one writer, so nothing can be different the next time.
+    /// Reports that another transaction has changed what this one has read: PostgreSQL rolls this one back and retries it.
+    /// SQLite has one writer, so a retry would not differ.
     pub fn lose_race(&mut self) {
         if self.is_postgres() {
             self.failure = self.failure.or(Some(Failure::LostRace));
         }
     }
 
-    /// Says that the caller decides whether and when this transaction runs again, if it has lost a race.
+    /// Lets the caller decide whether and when this transaction is retried after a lost race.
     pub(crate) fn leave_retry_to_caller(&mut self) {
         self.failure = self.failure.filter(|failure| *failure != Failure::LostRace);
     }
 
-    /// Says that others will want to know of this transaction once it is committed.
+    /// Marks that this transaction needs a notification after its commit.
     pub(crate) fn note_change(&mut self) {
         self.has_changed = true;
     }
 
-    /// Says that this transaction has erased text for good. On SQLite it is then removed from the journal before the answer.
+    /// Marks that this transaction has erased text permanently. On SQLite it is then removed from the journal before the answer.
     pub fn note_erased(&mut self) {
         self.has_erased = true;
     }
 
-    /// The number of this transaction, in which others see its changes become visible.
+    /// The number of this transaction, at which its changes become visible to others.
     pub fn transaction_number(&mut self) -> Result<i64> {
         if self.is_postgres() {
             let sql = "select cast(cast(pg_current_xact_id() as text) as bigint)";
@@ -225,7 +225,7 @@ impl Tx<'_> {
         Ok(0)
     }
 
-    /// The number before which every transaction that may note a change has ended.
+    /// The number before which every transaction that may record a change has ended.
     pub fn oldest_open_transaction(&mut self) -> Result<i64> {
         if self.is_postgres() {
             return Ok(self.row(postgres::OLDEST_OPEN_WRITER, &[], |row| row.get(0))?.unwrap_or_default());
@@ -250,7 +250,7 @@ impl Tx<'_> {
         if self.gathered.is_full() { self.write_gathered() } else { Ok(()) }
     }
 
-    /// Writes what was gathered if a statement might read it.
+    /// Writes gathered rows if a statement might read them.
     fn write_before(&mut self, sql: &str) -> Result<()> {
         if self.gathered.concerns(sql) { self.write_gathered() } else { Ok(()) }
     }
@@ -277,8 +277,8 @@ impl Tx<'_> {
         self.noted(result)
     }
 
-    /// Lets PostgreSQL keep one plan for each statement from here on, whatever its values are. By itself it plans anew for each list
-    /// of one id, which takes longer than most statements that look something up.
+    /// Lets PostgreSQL cache one plan for each statement from here on, whatever its values. By default it plans again for each list
+    /// of one id, which takes longer than most lookups.
     pub fn plan_once(&mut self) -> Result<()> {
         match self.is_postgres() {
             true => self.script("set local plan_cache_mode = force_generic_plan"),
@@ -286,16 +286,16 @@ impl Tx<'_> {
         }
     }
 
-    /// Numbers or ids as one parameter: an array of JSON for `json_each` on SQLite, and what `string_to_array` splits at
-    /// commas on PostgreSQL. There it is read as rows, by `in (select unnest(…))`: before a table has statistics, `= any(…)` is
-    /// taken for a filter, which splits the list again for each row of the table.
+    /// Numbers or ids as one parameter: a JSON array for `json_each` on SQLite, and text for `string_to_array` with commas
+    /// on PostgreSQL. There it is read as rows, by `in (select unnest(…))`: before a table has statistics, `= any(…)` is
+    /// planned as a filter, which splits the list again for each row of the table.
     pub(crate) fn list(&self, items: impl IntoIterator<Item = impl std::fmt::Display>) -> String {
         let quote = if self.is_postgres() { "" } else { "\"" };
         let items: Vec<String> = items.into_iter().map(|item| format!("{quote}{item}{quote}")).collect();
         if self.is_postgres() { items.join(",") } else { format!("[{}]", items.join(",")) }
     }
 
-    /// The connection itself, for what only PostgreSQL has.
+    /// The connection itself, for features of PostgreSQL.
     pub(crate) fn postgres(&mut self) -> Result<&mut postgres::Connection> {
         self.write_gathered()?;
         match &mut self.connection {

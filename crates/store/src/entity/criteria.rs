@@ -16,7 +16,7 @@ pub struct Criterion {
     pub user_story_id: String,
 }
 
-/// The live criteria of some user stories, story by story, in the order of their numbers.
+/// The existing criteria of some user stories, story by story, by number.
 pub fn criteria_of(tx: &mut Tx<'_>, story_ids: &[&str], limit: i64) -> Result<Vec<Criterion>> {
     macro_rules! select {
         ($ids:literal) => {

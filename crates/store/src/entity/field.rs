@@ -1,5 +1,5 @@
-//! The fields that people fill in, each described once. What an entity holds, its columns, the arguments of operations, what
-//! makes links suspect, what is searched, erased, exchanged and taken back: all follow from the two tables here.
+//! The editable fields, each described once. The contents of an entity, its columns, the arguments of operations, what
+//! makes links suspect, what is searched, erased, exchanged and undone: all are derived from the two tables here.
 //!
 //! A new field is a line in each table, a column in a migration, and a line in `exchange/src/kind.rs`.
 
@@ -9,7 +9,7 @@ use super::Entity;
 use crate::model::Kind;
 use crate::value::{Column, Value};
 
-/// Every field and what it holds, for the macro that is named.
+/// Every field with its type, for the named macro.
 macro_rules! every_field {
     ($($then:tt)+) => {
         $($then)+! {
@@ -28,8 +28,8 @@ macro_rules! every_field {
 }
 pub(crate) use every_field;
 
-/// The fields of a kind as arguments: whether they are required, the type of `ops::input`, and their documentation.
-/// `work` is what epics, user stories and requirements have.
+/// The fields of a kind as arguments: whether they are required, the type in `ops::input`, and their documentation.
+/// `work` means epics, user stories and requirements.
 #[macro_export]
 macro_rules! fields_of {
     (work $then:ident $($given:tt)*) => {
@@ -60,20 +60,20 @@ macro_rules! fields_of {
     };
 }
 
-/// What a change of a field means.
+/// The consequences of changing a field.
 #[derive(Clone, Copy, Debug)]
 pub struct Nature {
-    /// Whether links to an entity become suspect: others were told something else.
+    /// Whether links to an entity become suspect.
     pub makes_suspect: bool,
-    /// Whether it is text of its own, which is searched, and erased with the entity.
+    /// Whether it is the entity's own text, which is searched, and erased with the entity.
     pub is_text: bool,
 }
 
 /// A field.
 pub struct Field {
-    /// Its name, in the store and everywhere.
+    /// Its name, in the store and everywhere else.
     pub name: &'static str,
-    /// What a change of it means.
+    /// The consequences of changing it.
     pub nature: Nature,
     json: fn(&Entity) -> Json,
     set: fn(&mut Entity, &Json) -> bool,
@@ -81,12 +81,12 @@ pub struct Field {
 }
 
 impl Field {
-    /// What an entity has in it, null where it is empty.
+    /// The value in an entity, null if it is empty.
     pub fn json(&self, entity: &Entity) -> Json {
         (self.json)(entity)
     }
 
-    /// Gives an entity a value, which null clears; false when it is of another type.
+    /// Sets the value in an entity, which null clears; false if it has another type.
     pub fn set(&self, entity: &mut Entity, json: &Json) -> bool {
         (self.set)(entity, json)
     }
@@ -95,7 +95,7 @@ impl Field {
         (self.value)(entity)
     }
 
-    /// Whether a kind has it; then whether it must have a value.
+    /// Whether a kind has it; then whether it is required.
     pub fn is_needed(&self, kind: Kind) -> Option<bool> {
         needs(kind).iter().find(|(name, _)| *name == self.name).map(|(_, must)| *must)
     }
@@ -115,7 +115,7 @@ macro_rules! table {
 }
 every_field!(table);
 
-/// The fields of a kind, and whether it must have them.
+/// The fields of a kind, and whether they are required.
 fn needs(kind: Kind) -> &'static [(&'static str, bool)] {
     macro_rules! must {
         (must) => {
@@ -138,7 +138,7 @@ fn needs(kind: Kind) -> &'static [(&'static str, bool)] {
     }
 }
 
-/// What a field can hold.
+/// The type of a field.
 pub(crate) trait Content: Sized {
     /// Whether nothing is shown of it.
     fn is_empty(&self) -> bool;
@@ -204,7 +204,7 @@ impl Content for Vec<String> {
     }
 }
 
-/// A list is kept as an array of JSON, or nothing.
+/// A list is stored as a JSON array, or null.
 impl Column for Vec<String> {
     fn read(row: &crate::value::Row<'_>, index: usize) -> crate::error::Result<Self> {
         match row.get::<Option<String>>(index)? {

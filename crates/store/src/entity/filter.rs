@@ -1,4 +1,4 @@
-//! Which entities a list is about.
+//! Filters of lists of entities.
 
 use crate::db::Shape;
 use crate::model::{Kind, Time};
@@ -28,16 +28,16 @@ impl Lack {
     }
 }
 
-/// Which entities to list.
+/// A filter of entities.
 #[derive(Clone, Debug, Default)]
 pub struct EntityFilter {
-    /// The kind; all kinds when none is given.
+    /// The kind; default: all kinds.
     pub kind: Option<Kind>,
-    /// In which projects.
+    /// In these projects.
     pub projects: Projects,
     /// The id of the epic or story that they belong to.
     pub parent_id: Option<String>,
-    /// The id of the epic that they are anywhere below.
+    /// The id of an epic above them.
     pub epic_id: Option<String>,
     /// One of these statuses.
     pub statuses: Vec<String>,
@@ -45,19 +45,19 @@ pub struct EntityFilter {
     pub priorities: Vec<i64>,
     /// The id of the requirement type.
     pub type_id: Option<String>,
-    /// The id of the criterion that requirements serve.
+    /// The id of the criterion of requirements.
     pub criterion_id: Option<String>,
-    /// The id of who works on it.
+    /// The id of the assignee.
     pub assignee_id: Option<String>,
-    /// The id of who made it.
+    /// The id of the creator.
     pub creator_id: Option<String>,
-    /// The id of a steering document that epics are linked with, or of an epic that documents are linked with.
+    /// The id of a steering document linked with epics, or of an epic linked with documents.
     pub linked_with: Option<String>,
     /// All of these labels, in any case.
     pub labels: Vec<String>,
-    /// Not made before.
+    /// Not created before.
     pub created_from: Option<Time>,
-    /// Not made after.
+    /// Not created after.
     pub created_to: Option<Time>,
     /// Not changed before.
     pub updated_from: Option<Time>,
@@ -65,15 +65,15 @@ pub struct EntityFilter {
     pub updated_to: Option<Time>,
     /// What they lack.
     pub lacks: Option<Lack>,
-    /// Deleted ones too.
+    /// Include deleted ones.
     pub include_deleted: bool,
 }
 
-/// How many values a filter takes; more are refused above.
+/// How many values a filter accepts.
 pub const VALUES_MAX: usize = 8;
 
 impl EntityFilter {
-    /// Adds its conditions on entities `e`, all but that on statuses.
+    /// Adds the conditions on entities `e`, all but that on statuses.
     pub(super) fn restrict<'a>(&'a self, shape: &mut Shape<'a>) {
         if let Some(kind) = self.kind {
             shape.condition("e.kind = ?", values![kind.name()]);
@@ -132,12 +132,12 @@ impl EntityFilter {
         shape.one_of("e.status", &self.statuses.iter().map(Value::from).collect::<Vec<_>>());
     }
 
-    /// Whether it is about one kind in one project, of which indexes have several orders.
+    /// Whether it selects one kind in one project, of which indexes have several orders.
     pub(super) fn is_of_one_project(&self) -> bool {
         self.kind.is_some() && matches!(self.projects, Projects::One(_)) && !self.is_narrow()
     }
 
-    /// Whether an index finds the few that it is about, wherever they are.
+    /// Whether an index finds the few selected entities, wherever they are.
     pub(super) fn is_narrow(&self) -> bool {
         let by_index = [&self.parent_id, &self.epic_id, &self.criterion_id, &self.linked_with];
         by_index.iter().any(|id| id.is_some()) || !self.labels.is_empty()

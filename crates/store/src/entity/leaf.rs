@@ -1,4 +1,4 @@
-//! Entities that nothing depends on, which can be deleted many at a time, each by a deletion of its own.
+//! Entities without dependents, which can be deleted many at a time, each by its own deletion.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use crate::error::Result;
 use crate::model::Time;
 use crate::values;
 
-/// What an entity cannot be deleted without, each as an id: something live that depends on it.
+/// The dependents of an entity, each as an id.
 #[derive(Clone, Debug, Default)]
 pub struct Dependents {
-    /// Something below it, or a requirement that serves it.
+    /// A child, or a requirement of a criterion.
     pub entity: Option<String>,
     /// A relationship of it.
     pub relationship: Option<String>,
@@ -19,7 +19,7 @@ pub struct Dependents {
     pub comment: Option<String>,
 }
 
-/// One of each that depends on some entities, by their ids, where something does.
+/// One dependent of each kind for some entities, by their ids, if there is one.
 pub fn dependents(tx: &mut Tx<'_>, ids: &[&str]) -> Result<HashMap<String, Dependents>> {
     macro_rules! select {
         ($ids:literal) => {
@@ -48,7 +48,7 @@ pub fn dependents(tx: &mut Tx<'_>, ids: &[&str]) -> Result<HashMap<String, Depen
     Ok(found.into_iter().collect())
 }
 
-/// Marks entities that nothing depends on as deleted, each by the deletion with the id beside it; false when another change
+/// Marks entities without dependents as deleted, each by its own deletion; false if another change
 /// was faster.
 pub fn delete_leaves(
     tx: &mut Tx<'_>,
@@ -66,7 +66,7 @@ pub fn delete_leaves(
     Ok(n_marked as usize == leaves.len())
 }
 
-/// The statements that delete leaves: they note the deletions, mark the entities, and hide them from searches.
+/// The statements that delete leaves: they record the deletions, mark the entities, and hide them from searches.
 type Statements = (&'static str, &'static str, &'static str);
 
 const POSTGRES: Statements = (

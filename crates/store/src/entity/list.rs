@@ -1,5 +1,5 @@
-//! Lists of entities: filtered, sorted, a page at a time. Which index serves a list depends on what is asked for, so that a
-//! statement has only the conditions that are given, and what is shown of entities is looked up for those of the page alone.
+//! Lists of entities: filtered, sorted, by page. The filters decide which index serves a list, so a
+//! statement has only the given conditions, and other columns are looked up only for the entities of the page.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::tally::{self, Dimension, Total};
 use crate::value::Value;
 use crate::values;
 
-/// In which order.
+/// The order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
     /// By number, project after project.
@@ -23,18 +23,18 @@ pub enum Sort {
     Title,
     /// By priority, the most important first.
     Priority,
-    /// The newest first.
+    /// By creation, newest first.
     Created,
-    /// What changed last first.
+    /// By last change, newest first.
     Updated,
 }
 
-/// Which part of a list to read.
+/// The part of a list to read.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// After which place; from the beginning when absent.
+    /// After this position; default: from the beginning.
     pub after: Option<Place>,
-    /// How many to leave out from there.
+    /// How many to skip from there.
     pub offset: i64,
     /// How many to read.
     pub limit: i64,
@@ -47,10 +47,10 @@ impl Page {
     }
 }
 
-/// The place of an entity in a sorted list. It stays where it is when others are made or deleted.
+/// The position of an entity in a sorted list. It does not move when others are created or deleted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// What the list is sorted by before projects and numbers.
+    /// The sort key before projects and numbers.
     pub by: By,
     /// The key of the project.
     pub project: String,
@@ -58,12 +58,12 @@ pub struct Place {
     pub number: i64,
 }
 
-/// What a list is sorted by before projects and numbers.
+/// A sort key before projects and numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum By {
     /// Nothing.
     Number,
-    /// The title, empty where there is none.
+    /// The title, or empty.
     Title(String),
     /// The priority, or zero.
     Priority(i64),
@@ -72,7 +72,7 @@ pub enum By {
 }
 
 impl Sort {
-    /// The place of an entity in this order.
+    /// The position of an entity in this order.
     pub fn place(self, entity: &Entity) -> Place {
         let by = match self {
             Sort::Number | Sort::NumberDescending => By::Number,
@@ -106,11 +106,11 @@ impl Sort {
         }
     }
 
-    /// Adds the condition that an entity `e` of a project `p` comes after a place.
+    /// Adds the condition that an entity `e` of a project `p` comes after a position.
     fn restrict<'a>(self, shape: &mut Shape<'a>, place: &'a Place) {
         let Place { by, project, number } = place;
         match (self, by) {
-            // Each project is entered at the number where its part of the page begins.
+            // Each project is read from the number where its part of the page begins.
             (Sort::NumberDescending, _) => {
                 let condition = "p.key >= ? and e.number < case when p.key = ? then cast(? as bigint) else 9223372036854775807 end";
                 shape.condition(condition, values![project, project, *number]);
@@ -152,7 +152,7 @@ pub fn list(tx: &mut Tx<'_>, filter: &EntityFilter, sort: Sort, page: &Page) -> 
         Sort::Created | Sort::Updated if !filter.is_of_one_project() && !filter.is_narrow() => {
             newest_of_projects(&mut shape, filter, sort, page, is_postgres);
         }
-        // Of several statuses each has its own part of an index, in order; which are merged.
+        // Of several statuses each has its own range of an index, in order; these are merged.
         Sort::Number | Sort::NumberDescending if filter.statuses.len() > 1 && !filter.is_narrow() => {
             let reach = page.limit + page.offset;
             shape.add("select merged.id from (", &[]);
@@ -184,7 +184,7 @@ fn in_order(filter: &EntityFilter, sort: Sort) -> &'static str {
     in_project.unwrap_or(sort.order())
 }
 
-/// Selects from the entities of a filter that come after the beginning of a page.
+/// Selects from the entities of a filter after the start of a page.
 fn ids<'a>(
     shape: &mut Shape<'a>,
     select: &'static str,
@@ -199,8 +199,8 @@ fn ids<'a>(
     }
 }
 
-/// Adds entities `e` and their projects `p`, and the conditions of a filter. Indexes begin with a project, so that every
-/// project is entered by itself: `cross join` makes SQLite do so in the order of their keys, and stop when a page is full.
+/// Adds entities `e` and their projects `p`, and the conditions of a filter. Indexes begin with a project, so every
+/// project is read separately: `cross join` makes SQLite do so in the order of their keys, and stop when a page is full.
 fn from<'a>(shape: &mut Shape<'a>, filter: &'a EntityFilter) {
     if filter.is_of_one_project() || filter.is_narrow() {
         shape.add("entity e join project p on p.id = e.project_id", &[]);
@@ -234,7 +234,7 @@ fn newest_of_projects<'a>(
     shape.add(sort.order(), &[]).add(" limit ? offset ?", values![page.limit, page.offset]);
 }
 
-/// How many there are on all pages.
+/// The number on all pages.
 pub fn count(tx: &mut Tx<'_>, filter: &EntityFilter) -> Result<Total> {
     if let Some((dimension, wanted)) = filter.dimension() {
         let kind = filter.kind.map_or("", |kind| kind.name());
@@ -248,7 +248,7 @@ pub fn count(tx: &mut Tx<'_>, filter: &EntityFilter) -> Result<Total> {
 }
 
 impl EntityFilter {
-    /// The field whose numbers say how many there are, and its values. None where it has more conditions than one.
+    /// The field whose counters give the total, and its values. None if the filter has more than one condition.
     fn dimension(&self) -> Option<(Dimension, Vec<String>)> {
         let EntityFilter { type_id, assignee_id, creator_id, .. } = self;
         let times = [self.created_from, self.created_to, self.updated_from, self.updated_to];

@@ -1,4 +1,4 @@
-//! Entities by name, in an order in which neither new nor deleted ones move the others.
+//! Entities by name, in an order that creates and deletes do not change.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ pub struct Named {
     pub status: Option<String>,
 }
 
-/// The UUIDs that begin so, of entities in these projects.
+/// The UUIDs with a prefix, of entities in these projects.
 pub fn ids_beginning(tx: &mut Tx<'_>, prefix: &str, projects: &Projects, limit: i64) -> Result<Vec<String>> {
     let sql = concat!(
         "select id from entity where id >= ?1 and id < ?2 and ",
@@ -60,7 +60,7 @@ pub fn references(tx: &mut Tx<'_>, ids: &[&str]) -> Result<HashMap<String, Strin
     Ok(found.into_iter().collect())
 }
 
-/// The live entities of a kind after a project and a number: project after project, each by number.
+/// The existing entities of a kind after a project and a number: project by project, by number.
 pub fn names(
     tx: &mut Tx<'_>,
     kind: Kind,

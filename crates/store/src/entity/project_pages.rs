@@ -1,4 +1,4 @@
-//! What a project has, a page at a time and without offsets, so that an export takes little memory whatever its size.
+//! The contents of a project by page and without offsets, so that an export of any size takes little memory.
 
 use super::{Entity, read, select_entity};
 use crate::db::{Shape, Tx};
@@ -11,9 +11,9 @@ use crate::values;
 pub struct Extent {
     /// The project's id.
     pub project_id: String,
-    /// The id of an epic: only this and what is below it or linked with it.
+    /// The id of an epic: only this, everything below it, and its linked documents.
     pub epic_id: Option<String>,
-    /// Deleted ones too. Those that were purged are never read.
+    /// Include deleted ones. Purged ones are never read.
     pub include_deleted: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Entities in the order in which a specification is read: an epic, its first story, the criteria and the requirements of that story,
+//! Entities in reading order: an epic, its first story, the criteria and the requirements of that story,
 //! the next story. Each statement reads a part that an index has in order.
 
 use std::collections::HashSet;
@@ -13,8 +13,9 @@ use crate::values;
 /// How many stories [`below_stories`] takes at once.
 pub const STORIES_AT_ONCE: usize = 16;
 
-/// The live criteria and requirements of some stories, story after story by number, criteria first. Of the first story only those from a
-/// place on, where one is given.
+/// The existing criteria and requirements of some stories, story by story, by number, criteria first. Of the first story only
+/// those from a
+/// position on, if given.
 pub fn below_stories(
     tx: &mut Tx<'_>,
     stories: &[&Entity],
@@ -35,21 +36,21 @@ pub fn below_stories(
     tx.shaped_rows(&shape, read)
 }
 
-/// How many live epics of a project come before a number.
+/// The number of existing epics of a project before a number.
 pub fn n_epics_before(tx: &mut Tx<'_>, project_id: &str, number: i64) -> Result<i64> {
     let sql = "select count(*) from entity e
                where e.project_id = ?1 and e.kind = 'epic' and e.number < ?2 and e.deleted_at is null";
     Ok(tx.row(sql, values![project_id, number], |row| row.get(0))?.unwrap_or_default())
 }
 
-/// How many live children of a kind come before a number.
+/// The number of existing children of a kind before a number.
 pub fn n_children_before(tx: &mut Tx<'_>, parent_id: &str, kind: Kind, number: i64) -> Result<i64> {
     let sql = "select count(*) from entity e
                where e.parent_id = ?1 and e.kind = ?2 and e.number < ?3 and e.deleted_at is null";
     Ok(tx.row(sql, values![parent_id, kind.name(), number], |row| row.get(0))?.unwrap_or_default())
 }
 
-/// The live epics, stories, criteria and requirements of an extent, as kinds and numbers.
+/// The existing epics, stories, criteria and requirements of an extent, as kinds and numbers.
 pub fn numbers(tx: &mut Tx<'_>, extent: &Extent) -> Result<HashSet<(Kind, i64)>> {
     let mut found = HashSet::new();
     for kind in [Kind::Epic, Kind::UserStory, Kind::AcceptanceCriteria, Kind::Requirement] {
@@ -64,7 +65,7 @@ pub fn numbers(tx: &mut Tx<'_>, extent: &Extent) -> Result<HashSet<(Kind, i64)>>
     Ok(found)
 }
 
-/// When something live of a project last changed.
+/// When an existing entity of a project last changed.
 pub fn last_change(tx: &mut Tx<'_>, extent: &Extent) -> Result<Option<Time>> {
     let mut newest = None;
     for kind in [Kind::Epic, Kind::UserStory, Kind::AcceptanceCriteria, Kind::Requirement] {

@@ -1,4 +1,4 @@
-//! The tree of epics, stories, criteria and requirements: what is above and below, and how it is deleted and restored.
+//! The tree of epics, stories, criteria and requirements: ancestors and descendants, deletion and restoring.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,7 +28,7 @@ pub struct Ancestor {
 
 /// From the epic down to the entity itself.
 pub fn ancestors(tx: &mut Tx<'_>, id: &str) -> Result<Vec<Ancestor>> {
-    // A parent is looked up by itself, because PostgreSQL would join all entities for what it takes for many rows.
+    // A parent is looked up separately, because PostgreSQL would join all entities for what it estimates to be many rows.
     let sql = "with recursive up (id, depth) as (
                    select id, 0 from (select id from entity where id = ?1 limit 1) itself
                    union all
@@ -72,7 +72,7 @@ pub struct Leaf {
     pub criterion: Option<String>,
 }
 
-/// Some entities with everything live below them, as many levels as are wanted: parents before children, each level by
+/// Entities with all their existing descendants down to a level: parents before children, each level by
 /// kind and number.
 pub fn leaves(tx: &mut Tx<'_>, roots: &[&str], depth: i64, limit: i64) -> Result<Vec<Leaf>> {
     macro_rules! leaves {
@@ -95,7 +95,7 @@ pub fn leaves(tx: &mut Tx<'_>, roots: &[&str], depth: i64, limit: i64) -> Result
             )
         };
     }
-    // `cross join` makes SQLite look up what was found, and not go through all there is.
+    // `cross join` makes SQLite look up the found rows, instead of scanning everything.
     let sql = if tx.is_postgres() {
         leaves!("select unnest(string_to_array(?1, ','))")
     } else {
@@ -120,7 +120,7 @@ pub fn leaves(tx: &mut Tx<'_>, roots: &[&str], depth: i64, limit: i64) -> Result
     })
 }
 
-/// How many live entities are directly below each of some, where there are any.
+/// The number of existing children of each entity, if any.
 pub fn count_children(tx: &mut Tx<'_>, parents: &[&str]) -> Result<Vec<(String, i64)>> {
     let sql = if tx.is_postgres() {
         "select parent_id, count(*) from entity where parent_id in (select unnest(string_to_array(?1, ','))) and deleted_at is null
@@ -144,7 +144,7 @@ pub struct Child {
     pub number: i64,
 }
 
-/// A page of the live children of an entity, by kind and number as in [`leaves`], after the place that these two name.
+/// A page of the existing children of an entity, by kind and number as in [`leaves`], after the position given by these two.
 pub fn children(
     tx: &mut Tx<'_>,
     parent_id: &str,
@@ -191,7 +191,7 @@ macro_rules! with_down {
     };
 }
 
-/// How many relationships and comments go with an entity and everything live below it.
+/// The number of relationships and comments of an entity and its existing descendants.
 pub fn count_attached(tx: &mut Tx<'_>, id: &str) -> Result<(i64, i64)> {
     let sql = with_down!(
         "select (select count(*) from (
@@ -204,7 +204,7 @@ pub fn count_attached(tx: &mut Tx<'_>, id: &str) -> Result<(i64, i64)> {
     Ok(tx.row(sql, values![id], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or_default())
 }
 
-/// Keeps others from changing an entity and everything live below it, and from hanging something on them, until the commit.
+/// Locks an entity and its existing descendants against changes and new dependents, until the commit.
 pub fn lock_below(tx: &mut Tx<'_>, id: &str) -> Result<()> {
     if tx.is_postgres() {
         let sql = with_down!(
@@ -215,16 +215,16 @@ pub fn lock_below(tx: &mut Tx<'_>, id: &str) -> Result<()> {
     Ok(())
 }
 
-/// Keeps others from restoring or purging what went with a deletion until the commit.
+/// Locks the entities of a deletion against restoring and purging until the commit.
 pub fn lock_deletion(tx: &mut Tx<'_>, deletion_id: &str) -> Result<()> {
     tx.lock(&format!("deletion {deletion_id}"))
 }
 
-/// Marks an entity, everything below it, and their relationships and comments as deleted by one deletion. All of them get
+/// Marks an entity, its descendants, and their relationships and comments as deleted by one deletion. All of them get
 /// a new version.
 pub fn delete(tx: &mut Tx<'_>, entity: &Entity, deletion: &Deletion) -> Result<()> {
     deletion.note(tx, &entity.project_id, &entity.id)?;
-    // What hangs on entities goes before them: nothing live may hang on something deleted.
+    // Dependents before the entities: nothing existing may depend on something deleted.
     let values = values![&entity.id, deletion.at, &deletion.id];
     let sql = with_down!(
         "update comment set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
@@ -250,7 +250,7 @@ pub fn deletion(tx: &mut Tx<'_>, deletion_id: &str) -> Result<Option<String>> {
     tx.row("select root_id from deletion where id = ?1", values![deletion_id], |row| row.get(0))
 }
 
-/// The entities that went with a deletion, parents before children.
+/// The entities of a deletion, parents before children.
 pub fn deletion_members(tx: &mut Tx<'_>, deletion_id: &str) -> Result<Vec<Entity>> {
     let sql = select_entity!(
         "where e.deletion_id = ?1
@@ -260,7 +260,7 @@ pub fn deletion_members(tx: &mut Tx<'_>, deletion_id: &str) -> Result<Vec<Entity
     tx.rows(sql, values![deletion_id], read)
 }
 
-/// Brings back everything that went with a deletion, but for what was purged and what hung on that.
+/// Restores everything of a deletion, except what was purged and its dependents.
 pub fn restore(tx: &mut Tx<'_>, deletion_id: &str, now: Time) -> Result<()> {
     search::mark_restored(tx, deletion_id)?;
     let sql =
@@ -307,7 +307,7 @@ pub fn purge(tx: &mut Tx<'_>, entity: &Entity, now: Time) -> Result<()> {
     let mut shape = Shape::new("");
     shape.add("update entity set purged_at = ?, version = version + 1, updated_at = ?", values![now, now]);
     for field in FIELDS.iter().filter(|field| field.nature.is_text) {
-        // What its kind must have becomes a word that says so.
+        // Required fields get a placeholder.
         let is_needed = field.is_needed(entity.kind) == Some(true);
         let empty = if is_needed { Value::Text("(purged)") } else { Value::Null };
         shape.add(", ", &[]).add(field.name, &[]).add(" = ?", &[empty]);

@@ -1,11 +1,11 @@
-//! Folds names anew that earlier versions only had in lower case, so that `Straße` and `STRASSE` are the same there too.
+//! Folds names again that earlier versions only lower-cased, so that `Straße` and `STRASSE` are equal there, too.
 
 use super::Slice;
 use crate::db::Tx;
 use crate::error::Result;
 use crate::values;
 
-/// What names a row, and how its folded name is changed, unless another row has it then.
+/// The key of a row, and the statement that changes its folded name unless another row has it then.
 const TABLES: &[(&str, &str)] = &[
     (
         "select id, name from requirement_type",

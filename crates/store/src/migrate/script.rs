@@ -1,10 +1,10 @@
-//! Migration files: one dialect for both engines, cut into the parts that run one after the other.
+//! Migration files: one dialect for both engines, split into parts that run one after the other.
 //!
 //! Marker lines: between `-- sqlite` or `-- postgres` and `-- both` are lines for one engine. After `-- concurrently` come
-//! indexes, each of which is a part of its own; `-- transaction` ends them. `{sequence}` is a number that the engine counts
-//! up. Text compares byte by byte on both engines.
+//! indexes, each of which is a separate part; `-- transaction` ends them. `{sequence}` is a number that the engine
+//! increments. Text compares byte by byte on both engines.
 
-/// What runs at once.
+/// A part, which is run at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// Statements that share a transaction, which must be a short one.

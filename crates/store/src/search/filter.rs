@@ -39,7 +39,7 @@ pub struct SearchFilter {
     pub created_from: Option<Time>,
     /// Not made after.
     pub created_to: Option<Time>,
-    /// Deleted ones too.
+    /// Include deleted ones.
     pub include_deleted: bool,
     /// What may be external ids in the query. What they name comes first, as with reference ids.
     pub external_ids: Vec<String>,

@@ -24,7 +24,7 @@ pub struct Verification {
     pub n_implemented: i64,
     /// How many of them a test cites.
     pub n_tested: i64,
-    /// How many of them evidence closes.
+    /// How many of them are closed by evidence.
     pub n_closed: i64,
     /// Whether anything cites it.
     pub is_cited: bool,

@@ -1,14 +1,14 @@
-//! What holds for any text, and how far off the estimate may be for texts made to mislead it.
+//! Properties for any text, and the error for texts made to mislead the estimate.
 
 use proptest::prelude::*;
 
 use crate::{exact, ratio};
 
-/// Random texts may be counted too low, but not below this share of the truth: in the scripts that the costs were chosen
-/// for, and in others.
+/// The estimate of random texts may be too low, but not below this share of the exact number: in the scripts that the costs were
+/// chosen for, and in others.
 const LOWEST_RATIO: f64 = 0.7;
 const LOWEST_RATIO_OF_OTHER_SCRIPTS: f64 = 0.5;
-/// Characters from all over Unicode.
+/// Characters of all Unicode blocks.
 const LOWEST_RATIO_OF_ANYTHING: f64 = 0.85;
 const OTHER_SCRIPTS: [&str; 7] = ["Greek", "Hebrew", "Arabic", "Hindi", "Thai", "Chinese", "Korean"];
 
@@ -100,7 +100,7 @@ fn runs_of_one_character_are_not_counted_too_low() {
     }
 }
 
-/// Budgets are spent item by item, and a list is cut where they end.
+/// Budgets are spent item by item, and a list is truncated where they end.
 #[test]
 fn the_cost_of_parts_covers_the_whole() {
     let item = r#"{"reference_id":"REQ-012","title":"Карта списывается один раз","status":"Draft"}"#;
@@ -114,7 +114,7 @@ fn time_grows_with_the_text_alone() {
         let text = part.repeat(2_000_000 / part.len());
         let start = std::time::Instant::now();
         tokens::count(&text);
-        // Anything that looks at the rest of the text for every piece would take hours.
+        // A function that reads the rest of the text for every piece would take hours.
         assert!(start.elapsed().as_secs() < 5, "{part:?} took {:?}", start.elapsed());
     }
 }
@@ -133,7 +133,7 @@ proptest! {
         prop_assert!(ratio(&text) >= LOWEST_RATIO_OF_ANYTHING, "{} of {}", tokens::count(&text), exact(&text));
     }
 
-    /// What is appended may join the last piece, but not make the text much cheaper.
+    /// Appended text may join the last piece, but must not make the text much cheaper.
     #[test]
     fn longer_texts_cost_no_less(text in "\\PC{0,100}", more in "\\PC{0,100}") {
         let (part, whole) = (tokens::count(&text), tokens::count(&format!("{text}{more}")));

@@ -1,12 +1,12 @@
-//! The texts that the costs were chosen on: documents, sources and schemas of this repository as they stand in JSON, and
-//! Russian. Answers of the programs are not among them; those are what the result is tested with.
+//! The texts on which the costs were chosen: documents, sources and schemas of this repository, escaped as in JSON, and
+//! Russian. Answers of the programs are not among them, because they test the result.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::ratio;
 
-/// Answers are as long as these, in bytes.
+/// The length of typical answers, in bytes.
 const SIZES: [usize; 4] = [200, 600, 2_000, 8_000];
 
 #[test]
@@ -70,7 +70,7 @@ fn text(path: &Path) -> String {
     fs::read_to_string(path).expect("a text")
 }
 
-/// As it stands in JSON.
+/// The text as a JSON string.
 fn quoted(text: &str) -> String {
     format!("{text:?}").replace("\\'", "'")
 }

@@ -150,7 +150,7 @@ fn every_problem_is_told_and_hides_no_other_annotation() {
             7 implementation s.md#a ``
             10 implementation s.md#fine ``
             missing-target at a:1:10: the annotation names no specification
-            duplicate-key at a:5:5, a:4:5: `source` is there twice
+            duplicate-key at a:5:5, a:4:5: duplicate key `source`
             unknown-key at a:8:5: there is no key `typ`
         "#]],
     );
@@ -158,7 +158,7 @@ fn every_problem_is_told_and_hides_no_other_annotation() {
         "//= s.md#a\n//= type=test\n//= type=test\n",
         expect![[r#"
             1 test s.md#a ``
-            duplicate-key at a:3:10, a:2:10: `type` is there twice
+            duplicate-key at a:3:10, a:2:10: duplicate key `type`
         "#]],
     );
     check(
@@ -210,7 +210,7 @@ fn a_mark_that_starts_the_other_wins_if_it_is_the_meta_mark() {
         "// s.md#a\n//# quote\n",
         expect![[r#"
             1 implementation # quote ``
-            duplicate-key at a:2:3, a:1:4: `source` is there twice
+            duplicate-key at a:2:3, a:1:4: duplicate key `source`
         "#]],
     );
     check_style(
@@ -225,7 +225,7 @@ fn a_mark_that_starts_the_other_wins_if_it_is_the_meta_mark() {
         "= s.md#a\n= s.md#b\n",
         expect![[r#"
             1 implementation s.md#b ``
-            duplicate-key at a:2:3, a:1:3: `source` is there twice
+            duplicate-key at a:2:3, a:1:3: duplicate key `source`
         "#]],
     );
 }
@@ -244,7 +244,7 @@ fn empty_marks_take_every_line_but_blank_ones() {
         "\n\ns.md#a\n# quote\n\n",
         expect![[r#"
             3 implementation # quote ``
-            duplicate-key at a:4:1, a:3:1: `source` is there twice
+            duplicate-key at a:4:1, a:3:1: duplicate key `source`
         "#]],
     );
 }

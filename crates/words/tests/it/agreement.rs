@@ -1,4 +1,4 @@
-//! The database finds what a query means, whatever was typed and whatever the documents say.
+//! The database finds exactly what a query means, for any query and any documents.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use words::{QUERY_CHARS_MAX, Query, QueryProblem, Terms};
 
 use crate::engine::{Document, find, find_plainly, index, table};
 
-/// Few words, so that they meet: forms, identifiers, references, scripts, and the letters terms are made of.
+/// Few words, so that they often match: forms, identifiers, references, scripts, and the letters that prefix terms.
 const WORDS: &str = "run running Runs epic epics create create_epic createEpic createepic userId userid OAuth2 oauth 2
     e-mail email REQ-1 REQ-001 req-12 ABC-REQ-1 REQ 1 требование требований Ёлка елка мой café cafe 要件 要 件定義
     s w r x e n AND NOT";
@@ -86,7 +86,7 @@ proptest! {
     }
 }
 
-/// Whether behind the ordered terms no two are neighbours that could pass for a phrase.
+/// Whether no two terms after the ordered ones are adjacent and could match as a phrase.
 fn is_apart(document: &Terms) -> bool {
     [&document.title, &document.body].into_iter().all(|field| {
         let (_, unordered) = field.split_once(" e ").expect("every field has its middle");

@@ -1,4 +1,4 @@
-//! Search as a person sees it, through a real full-text table.
+//! Search as users see it, through a real full-text table.
 
 mod agreement;
 mod engine;

@@ -1,4 +1,4 @@
-//! The passage shown for a document, and what is marked in it.
+//! The passage shown for a document, and the marked words in it.
 
 use proptest::prelude::*;
 use words::{Piece, Query, cut, mark, snippet};

@@ -1,4 +1,4 @@
-//! How long it takes. `cargo test --release -p words -- --ignored --nocapture`
+//! Measures the speed. `cargo test --release -p words -- --ignored --nocapture`
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! Answers of other tools in lines of text, where these are not listed: an agent that calls one by its name pays no more than for
-//! the tools that it was shown.
+//! Answers of unlisted tools as lines of text: an agent that calls such a tool by name pays no more than for
+//! the listed ones.
 
 use mcp::{Structured, Tool, ToolOutput};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::budget::TOKENS_DEFAULT;
 /// Lines have less than half of the tokens of the same rows in JSON.
 const SHARE: u64 = 2;
 
-/// The arguments of a list with room for as many rows as will fit as lines.
+/// The arguments of a list, with room for as many rows as fit as lines.
 pub fn with_room(tool: &Tool, mut arguments: Value) -> Value {
     if tool.input_schema.properties().is_some_and(|known| known.contains_key("limit")) {
         let given = arguments.get("max_tokens").and_then(Value::as_u64).unwrap_or(TOKENS_DEFAULT as u64);
@@ -19,7 +19,7 @@ pub fn with_room(tool: &Tool, mut arguments: Value) -> Value {
     arguments
 }
 
-/// Rows that name requirements of specifications, as lines under their sections; any other answer as it is.
+/// Rows that name requirements of specifications, as lines under their sections; any other answer unchanged.
 pub fn rows(output: ToolOutput) -> ToolOutput {
     let (text, others) = match (&output.structured, output.content.as_slice()) {
         (Some(Structured::Text(text)), others) => (text.as_str(), others),
@@ -43,7 +43,7 @@ pub fn rows(output: ToolOutput) -> ToolOutput {
     ToolOutput { content, structured: None, meta: output.meta }
 }
 
-/// How many rows are left, and the cursor to them.
+/// How many rows remain, and the cursor to them.
 fn how_it_goes_on(block: &Value) -> Option<(u64, String)> {
     let note: Value = serde_json::from_str(block["text"].as_str()?).ok()?;
     Some((note["remaining"].as_u64()?, note["nextCursor"].as_str()?.to_owned()))

@@ -1,4 +1,4 @@
-//! Finds the tool that an agent meant when it called one that does not exist: `get_requirement` means `get`.
+//! Finds the tool that an agent meant when it calls an unknown one: `get_requirement` means `get`.
 
 use mcp::{Instead, Tool};
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::DailyTools;
 use super::tools::{DailyTool, TOOLS};
 use crate::requirements::instead::Spoken;
 
-/// Returns which tool to use in place of one that does not exist. Others than those for daily work can be called, too.
+/// Returns the tool to use instead of an unknown one. Unlisted tools can be called, too.
 pub fn instead_of(tools: &DailyTools, others: &[impl AsRef<Tool>], name: &str) -> Option<Instead> {
     let plain = nearest::plain(&name.replace(['.', '/'], "_"));
     let spoken = Spoken::read(&plain);

@@ -1,4 +1,4 @@
-//! Answers as lines of text, which cost an agent half of what they would cost as JSON.
+//! Answers as lines of text, which cost an agent half as many tokens as JSON.
 
 use mcp::Failure;
 use serde_json::{Map, Value};
@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 use crate::budget::{self, Room};
 use crate::requirements::budget::{PageWindow, cursor_at};
 
-/// How much of a list is wanted.
+/// The requested part of a list.
 pub struct Wanted {
-    /// How many rows come before.
+    /// How many rows to skip.
     pub offset: usize,
-    /// How many rows are wanted.
+    /// How many rows to return.
     pub limit: usize,
     max_tokens: usize,
 }
@@ -27,7 +27,7 @@ impl Wanted {
         })
     }
 
-    /// Puts rows together until the budget is used, with a note on what is left of so many in all.
+    /// Joins rows until the budget is used, with a note on the rest.
     pub fn page(&self, rows: &[Row], n_all: usize) -> String {
         let mut text = String::new();
         let mut n_shown = 0;
@@ -37,7 +37,7 @@ impl Wanted {
         for row in rows {
             let next = row.under(heading);
             is_full |= !room.takes(&next);
-            // The first row is shown whatever it takes.
+            // The first row is always shown.
             if is_full && n_shown > 0 {
                 break;
             }
@@ -68,7 +68,7 @@ pub fn shortened(text: String, max_tokens: usize) -> String {
     text
 }
 
-/// A row of a list: a line, and the heading that it shares with its neighbours.
+/// A row of a list: a line, and the heading that it shares with adjacent rows.
 pub struct Row {
     pub heading: String,
     pub line: String,
@@ -86,7 +86,7 @@ pub fn joined(rows: &[Row]) -> String {
 }
 
 impl Row {
-    /// The row as it stands after one with a heading.
+    /// The row without its heading, if the previous row has the same.
     fn under(&self, heading: &str) -> String {
         match self.heading.as_str() {
             "" => format!("{}\n", self.line),
@@ -95,7 +95,7 @@ impl Row {
         }
     }
 
-    /// A row of something in the store.
+    /// A row of an entity in the store.
     pub fn managed(row: &Value) -> Row {
         Row { heading: String::new(), line: managed(row) }
     }
@@ -103,10 +103,10 @@ impl Row {
 
 /// Characters of a text in a list; longer texts are cut.
 const TEXT_CHARACTERS_MAX: usize = 160;
-/// How much of what a field was and became.
+/// How much of the old and the new value of a field is shown.
 const CHANGE_CHARACTERS_MAX: usize = 60;
 
-/// Something in the store, in a line: `REQ-001 Active P1 Mask card numbers`.
+/// An entity in the store as a line: `REQ-001 Active P1 Mask card numbers`.
 fn managed(row: &Value) -> String {
     let text = |name: &str| row[name].as_str().unwrap_or_default();
     let mut words = vec![text("reference_id").to_owned(), text("status").to_owned()];
@@ -139,7 +139,7 @@ pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What something in the store consists of, the most important first.
+/// The fields of an entity in the store, the most important first.
 pub fn entity(entity: &Value) -> String {
     let text = |name: &str| entity[name].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let mut head =
@@ -165,7 +165,7 @@ pub fn entity(entity: &Value) -> String {
     lines.join("\n")
 }
 
-/// What was brought along with something in the store: a heading, and a line each.
+/// The surroundings of an entity: a heading, and a line for each.
 pub fn part(name: &str, part: &Value) -> String {
     let rows: Vec<String> =
         part["data"].as_array().into_iter().flatten().map(|row| row_of(name, row)).collect();

@@ -1,5 +1,5 @@
-//! The tools that `spexus mcp` shows first: a dozen for daily work with requirements, whether they are kept in the store or
-//! stated in the project's specifications. They take a `reference` to anything, and answer in lines of text.
+//! The tools that `spexus mcp` lists by default: a dozen for daily work with requirements in the store and
+//! in the project's specifications. They take a `reference` to anything, and answer in lines of text.
 
 mod compact;
 mod instead;
@@ -26,7 +26,7 @@ pub use self::compact::{rows, with_room};
 pub use self::instead::instead_of;
 pub use self::traced::{n_open, problems};
 
-/// The set that has them.
+/// The name of the set.
 pub const SET: &str = "daily";
 
 type Arguments = Map<String, Value>;
@@ -38,25 +38,25 @@ pub struct DailyTools {
 }
 
 impl DailyTools {
-    /// The tools of what there is.
+    /// The tools for the available parts.
     pub fn new(combined: &Combined, is_read_only: bool) -> DailyTools {
         let there = TOOLS.iter().filter(|tool| tool.is_there(combined));
         DailyTools { tools: there.map(|tool| Arc::new(tool.tool())).collect(), is_read_only }
     }
 
-    /// The tools that agents are shown.
+    /// The listed tools.
     pub fn shown(&self) -> Vec<Arc<Tool>> {
         let writes = |tool: &Tool| TOOLS.iter().any(|known| known.name == tool.name && known.is_writing);
         self.tools.iter().filter(|tool| !(self.is_read_only && writes(tool))).cloned().collect()
     }
 
-    /// A tool, whether it is shown or not.
+    /// A tool, listed or not.
     pub fn find(&self, name: &str) -> Option<&Arc<Tool>> {
         self.tools.iter().find(|tool| tool.name == name)
     }
 }
 
-/// All tools with what the manual says of them: each with an example.
+/// All tools with an example for the manual.
 pub fn described() -> impl Iterator<Item = (Tool, &'static str)> {
     TOOLS.iter().map(|tool| (tool.tool(), tool.example))
 }
@@ -68,12 +68,12 @@ pub struct Daily<'a> {
 }
 
 impl<'a> Daily<'a> {
-    /// A call of somebody who asks.
+    /// A call by a caller.
     pub fn new(combined: &'a Combined, context: &'a Context<'a>) -> Daily<'a> {
         Daily { combined, context }
     }
 
-    /// Calls a tool whose arguments have been checked.
+    /// Calls a tool with validated arguments.
     pub fn call(&self, tools: &DailyTools, name: &str, arguments: Value) -> Result<ToolOutput, Failure> {
         let tool = TOOLS.iter().find(|tool| tool.name == name).ok_or_else(Failure::internal)?;
         let Value::Object(arguments) = arguments else { return Err(Failure::internal()) };
@@ -86,7 +86,7 @@ impl<'a> Daily<'a> {
         (tool.run)(self, arguments)
     }
 
-    /// Changes arguments into what they mean. A reference to a specification stays as it is, whatever it looks like.
+    /// Normalizes arguments. A reference to a specification stays unchanged, whatever it looks like.
     pub fn normalise(&self, tool: &Tool, arguments: &mut Value) -> Vec<String> {
         let given = arguments.clone();
         let notes = match self.combined.requirements() {
@@ -102,7 +102,7 @@ impl<'a> Daily<'a> {
         notes
     }
 
-    /// Checks arguments, and says what a reference looks like where one is missing.
+    /// Validates arguments, and describes the form of a reference if one is missing.
     pub fn check(tool: &Tool, arguments: &Value) -> Result<(), Failure> {
         let mut errors = tool.input_schema.check(arguments);
         if errors.is_empty() {

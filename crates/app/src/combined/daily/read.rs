@@ -1,4 +1,4 @@
-//! What reads: what to do next, one thing, lists and searches, reports, and whether a citation is right.
+//! The reading tools: what to do next, one thing, lists and searches, reports, and the check of a citation.
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ use crate::combined::turns::Turns;
 use crate::duvet::server::{TraceServer, is_managed};
 use crate::requirements::include;
 
-/// What can be brought along with something in the store.
+/// What can be included with an entity.
 pub const PARTS: [&str; 5] = include::PARTS;
 
-/// How many rows a list has when nobody says, and how many things to do next are enough.
+/// The default number of rows of a list, and of things to do next.
 const ROWS: usize = 20;
 const ROWS_NEXT: usize = 5;
-/// The kind that stands for what specifications state.
+/// The kind for requirements of specifications.
 const SPEC: &str = "spec";
 
-/// What a list is asked to be under.
+/// The parent of a list.
 enum Under {
     Everything,
     /// In the store: the kind and the reference.
@@ -40,7 +40,7 @@ impl Daily<'_> {
             return self.take(arguments);
         }
         if arguments.contains_key("paths") {
-            return Err(Failure::invalid_argument("paths", "unknown without take, which leases them"));
+            return Err(Failure::invalid_argument("paths", "only allowed with take, which leases them"));
         }
         let wanted = Wanted::take(&mut arguments, ROWS_NEXT)?;
         let project = arguments.shift_remove("project");
@@ -95,7 +95,7 @@ impl Daily<'_> {
         if let (Some(trace), Some(model)) = (self.trace(), &model) {
             text.extend(traced::managed(trace, model, entity["reference_id"].as_str().unwrap_or_default()));
         }
-        // Whoever reads something in order to change it needs all of it.
+        // An agent that reads an entity in order to change it needs all of it.
         Ok(text.join("\n"))
     }
 
@@ -112,7 +112,10 @@ impl Daily<'_> {
                 .map_err(|problem| Failure::invalid_argument("query", &problem.to_string()))?;
         }
         if !query.is_empty() && arguments.contains_key("label") {
-            return Err(Failure::invalid_argument("label", "unknown beside a query; list without one"));
+            return Err(Failure::invalid_argument(
+                "label",
+                "cannot be combined with a query; list without one",
+            ));
         }
         let is_filtered = ["priority", "type", "assignee", "label", "project"];
         let is_filtered = is_filtered.into_iter().any(|name| arguments.contains_key(name));
@@ -243,24 +246,24 @@ impl Daily<'_> {
             (None, Some(nearest)) => lines.push(format!("nearest: {nearest}")),
             (None, None) => {}
         }
-        // What was pulled last is not said to be what holds now.
+        // The last pull may be outdated, so it is not shown as current.
         let unreachable = model.general.iter().filter(|problem| problem.code == Code::UnreachableStore);
         lines.extend(unreachable.map(|problem| format!("note: {}", problem.message)));
         Ok(lines::shortened(lines.join("\n"), TOKENS_DEFAULT))
     }
 
-    /// What a reference names in the project. What is in the store is not looked for there, though code cites it.
+    /// The part of the project that a reference names. Entities of the store are not searched there, although code cites them.
     pub fn named<'m>(&self, model: &'m Model, reference: &str) -> Option<Named<'m>> {
         let is_stored = self.combined.local.is_some() && Reference::parse(reference).is_some();
         if is_stored { None } else { model.named(reference) }
     }
 
-    /// Whether a requirement is in the store too, so that it would be listed twice.
+    /// Whether a requirement is in the store, too, so that it would be listed twice.
     fn is_listed(&self, model: &Model, number: u32) -> bool {
         self.combined.local.is_some() && is_managed(model, number)
     }
 
-    /// What `under` names.
+    /// Resolves `under`.
     fn under(&self, arguments: &mut Arguments) -> Result<Under, Failure> {
         let Some(Value::String(reference)) = arguments.shift_remove("under") else {
             return Ok(Under::Everything);
@@ -298,7 +301,7 @@ impl Daily<'_> {
         kind.ok_or_else(Failure::internal)
     }
 
-    /// Some rows of both lists, which take turns since their orders cannot be compared.
+    /// Rows of both lists, alternating because their orders cannot be compared.
     fn rows(
         &self,
         wanted: &Wanted,
@@ -339,7 +342,7 @@ impl Daily<'_> {
     }
 }
 
-/// Something of the project in full.
+/// A part of the project in full.
 fn read(trace: &Arc<TraceServer>, model: &Model, named: Named<'_>) -> Result<String, Failure> {
     let text = match named {
         Named::Requirements(numbers) => {
@@ -359,7 +362,7 @@ fn read(trace: &Arc<TraceServer>, model: &Model, named: Named<'_>) -> Result<Str
     Ok(lines::shortened(text, TOKENS_DEFAULT))
 }
 
-/// How the store is asked for what is found: the operation, and its arguments.
+/// The query to the store: the operation, and its arguments.
 fn managed_search(
     mut arguments: Arguments,
     kind: Option<String>,
@@ -384,7 +387,7 @@ fn managed_search(
     (known::SEARCH_GLOBAL, as_lists(arguments))
 }
 
-/// Arguments of which the operation takes several.
+/// Arguments that accept several values.
 fn as_lists(mut arguments: Arguments) -> Value {
     for name in ["status", "priority", "label"] {
         if let Some(value) = arguments.get_mut(name).filter(|value| !value.is_array()) {
@@ -399,7 +402,7 @@ pub fn id_of(kind: EntityKind) -> String {
     format!("{}_id", kind.name())
 }
 
-/// How far the work in the store is, a line for each kind.
+/// The progress of the work in the store, a line for each kind.
 fn statuses(report: &Value) -> String {
     let mut text = String::new();
     for kind in report["kinds"].as_array().into_iter().flatten() {

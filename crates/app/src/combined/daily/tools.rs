@@ -1,4 +1,4 @@
-//! What each of the tools for daily work is called, takes and does. Agents are shown a part of what they take.
+//! The tools for daily work: names, arguments and descriptions. Agents see a part of the accepted arguments.
 
 use mcp::{Failure, Tool, ToolOutput};
 use serde_json::{Value, json};
@@ -10,24 +10,24 @@ use crate::combined::{Combined, Trace};
 
 /// A tool of the set.
 pub struct DailyTool {
-    /// What it is called by.
+    /// The name.
     pub name: &'static str,
     about: &'static str,
     part: Part,
-    /// Whether it changes something.
+    /// Whether it writes.
     pub is_writing: bool,
-    /// What agents call it who have not read its name.
+    /// Other names that agents use for it.
     pub also: &'static [&'static str],
-    /// Arguments of a call, as JSON.
+    /// Example arguments, as JSON.
     pub example: &'static str,
-    /// The arguments that must be given.
+    /// The required arguments.
     pub required: &'static [&'static str],
     properties: fn() -> Value,
-    /// What it does.
+    /// The description.
     pub run: fn(&Daily<'_>, Arguments) -> Result<ToolOutput, Failure>,
 }
 
-/// What a tool needs.
+/// The part that a tool needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Any,
@@ -36,7 +36,7 @@ enum Part {
     Threats,
 }
 
-/// All of them, in the order in which agents see them.
+/// All of them, in the order of the list.
 pub const TOOLS: &[DailyTool] = &[
     DailyTool {
         name: "next",
@@ -119,7 +119,7 @@ pub const TOOLS: &[DailyTool] = &[
     },
     DailyTool {
         name: "update",
-        about: "Change fields of something in the store.",
+        about: "Change fields of an entity in the store.",
         part: Part::Store,
         is_writing: true,
         also: &["edit", "change", "modify", "patch", "set", "assign", "move", "transition", "rename"],
@@ -246,7 +246,7 @@ fn kinds() -> Value {
     json!({"enum": ["epic", "user_story", "acceptance_criteria", "requirement", "steering_document"]})
 }
 
-/// Arguments that are understood and not shown, since few calls have them.
+/// Arguments that are accepted but not listed, because few calls have them.
 const UNSHOWN: &[(&str, &[&str])] = &[
     ("next", &["max_tokens", "project", "paths"]),
     ("finish", &["instead", "paths", "base", "note"]),
@@ -259,7 +259,7 @@ const UNSHOWN: &[(&str, &[&str])] = &[
 ];
 
 impl DailyTool {
-    /// The tool with everything that it understands, of which a part is listed.
+    /// The tool with all accepted arguments, of which a part is listed.
     pub fn tool(&self) -> Tool {
         let mut listed = json!({ "type": "object", "properties": (self.properties)() });
         if !self.required.is_empty() {
@@ -285,14 +285,14 @@ impl DailyTool {
         tool.listed_schema = Some(listed);
         tool.annotations = match self.name {
             "delete" => None,
-            // It leases what it lists, if asked to.
+            // With `take` it leases what it lists.
             _ if self.is_writing || self.name == "next" => Some(json!({ "destructiveHint": false })),
             _ => Some(json!({ "readOnlyHint": true })),
         };
         tool
     }
 
-    /// Whether the parts are there that it needs.
+    /// Whether the parts that it needs are available.
     pub fn is_there(&self, combined: &Combined) -> bool {
         match self.part {
             Part::Any => true,

@@ -1,4 +1,4 @@
-//! What specifications state, and where code cites it, in lines of text.
+//! Requirements of specifications, and the code that cites them, as lines of text.
 
 use mcp::{Failure, FailureKind};
 use store::model::DEFAULT_PROJECT_KEY;
@@ -8,11 +8,11 @@ use trace::model::{Citation, Model, SpecificationEntry, TraceStatus};
 use super::lines::{Row, brief, one_line};
 use crate::duvet::server::{Code, TraceServer, level};
 
-/// How many places are named of each kind.
+/// How many places of each kind are listed.
 const PLACES_MAX: usize = 5;
 /// How many sentences of one requirement are shown with their citations.
 const UNITS_MAX: usize = 8;
-/// How much code is shown before a citation, and after it.
+/// How much code is shown before and after a citation.
 const LINES_BEFORE: usize = 2;
 const LINES_AFTER: usize = 12;
 /// Problems of a project in a report.
@@ -26,7 +26,7 @@ pub fn row(model: &Model, number: u32) -> Row {
     Row { heading, line: format!("{}: {}", head(model, number), model.catalogue.text(number)) }
 }
 
-/// What a requirement is called, how binding it is and how far: `1a2b3c4d MUST not started`.
+/// The id, the level and the state of a requirement: `1a2b3c4d MUST not started`.
 fn head(model: &Model, number: u32) -> String {
     let (requirement, state) = (model.requirement(number), model.state(number));
     let todo = if state.n_todos > 0 { ", todo" } else { "" };
@@ -58,7 +58,7 @@ pub fn requirement(model: &Model, number: u32) -> String {
     lines.join("\n")
 }
 
-/// How code cites something in the store, and where it does: nothing if the project cannot cite it.
+/// The citation for an entity in the store, and the places that cite it: nothing if the project cannot cite it.
 pub fn managed(trace: &TraceServer, model: &Model, reference_id: &str) -> Option<String> {
     let name = ManagedName::parse(&managed::bare_reference(reference_id)?).ok()?.within(DEFAULT_PROJECT_KEY);
     let known = model.catalogue.specification(&name.reference_id());
@@ -81,7 +81,7 @@ pub fn managed(trace: &TraceServer, model: &Model, reference_id: &str) -> Option
     Some(lines.join("\n"))
 }
 
-/// Where a citation is, and what it says unless it is one of code.
+/// The place of a citation, and its type unless it cites as code.
 fn place(citation: &Citation) -> String {
     match citation.kind() {
         trace::AnnotationKind::Citation => citation.id(),
@@ -102,7 +102,7 @@ pub fn section(model: &Model, section: u32) -> String {
     lines.join("\n")
 }
 
-/// The sections of a specification that have requirements, or all of them where none has.
+/// The sections of a specification with requirements, or all if none has any.
 pub fn sections(model: &Model, specification: &SpecificationEntry) -> Vec<Row> {
     let heading = about(model, specification);
     let is_bare = model.catalogue.requirements_of(specification).is_empty();
@@ -121,7 +121,7 @@ pub fn sections(model: &Model, specification: &SpecificationEntry) -> Vec<Row> {
     rows.collect()
 }
 
-/// A specification in a line: what it is and how far its requirements are.
+/// A specification as a line, with the progress of its requirements.
 pub fn about(model: &Model, specification: &SpecificationEntry) -> String {
     let numbers = model.catalogue.requirements_of(specification);
     let n_all = numbers.len();
@@ -152,7 +152,7 @@ pub fn n_open(model: &Model, specification: &SpecificationEntry) -> usize {
     n_all - done
 }
 
-/// The first citations that are wrong, in a line each, after a line that says how many there are.
+/// The first invalid citations, a line each, after a line with their number.
 pub fn problems(model: &Model) -> Vec<String> {
     let wrong: Vec<_> = model.problems().filter(|problem| problem.is_error()).collect();
     let mut lines: Vec<String> = model.general.iter().map(crate::duvet::server::line).collect();
@@ -178,7 +178,7 @@ pub fn citation(trace: &TraceServer, model: &Model, citation: &Citation) -> Resu
     Ok(lines.join("\n"))
 }
 
-/// Says that nothing has a name, and what was meant.
+/// Reports an unknown name, with suggestions.
 pub fn not_found(model: Option<&Model>, reference: &str) -> Failure {
     let mut message = format!("nothing is called {}", mcp::shown(reference));
     match model.and_then(|model| meant(model, reference)) {
@@ -190,7 +190,7 @@ pub fn not_found(model: Option<&Model>, reference: &str) -> Failure {
     Failure::new(FailureKind::NotFound, message)
 }
 
-/// The name that was meant by another: of a section, of a place in the code, or of a specification.
+/// The name that was probably meant: of a section, of a place in the code, or of a specification.
 fn meant(model: &Model, reference: &str) -> Option<String> {
     let catalogue = &model.catalogue;
     if let Some((name, section)) = reference.split_once('#')

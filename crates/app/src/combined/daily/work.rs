@@ -1,4 +1,4 @@
-//! Work that is leased: the next piece of it with all that is needed, and its end.
+//! Leased work: leasing the next requirement, and finishing it.
 
 use mcp::Failure;
 use ops::known;
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use super::lines::Row;
 use super::{Arguments, Daily};
 
-/// What can be done with leased work beside finishing it.
+/// Alternatives to finishing leased work.
 pub const INSTEAD: [&str; 2] = ["keep", "release"];
 
 impl Daily<'_> {
-    /// Takes the next piece of work.
+    /// Leases the next requirement.
     pub fn take(&self, arguments: Arguments) -> Result<String, Failure> {
         let under = arguments.get("under").and_then(Value::as_str).unwrap_or_default();
         if let Ok(model) = self.model()
@@ -23,22 +23,25 @@ impl Daily<'_> {
         }
         for name in ["limit", "cursor"] {
             if arguments.contains_key(name) {
-                return Err(Failure::invalid_argument(name, "unknown beside take, which takes one"));
+                return Err(Failure::invalid_argument(
+                    name,
+                    "cannot be combined with take, which leases one",
+                ));
             }
         }
         let taken = self.store()?.call(known::NEXT_WORK, Value::Object(arguments), self.context)?;
         let packet = text(&taken, "packet");
-        // The tool does not list arguments that few calls need; whoever has a lease learns of them here.
+        // The tool does not list arguments that few calls need; the holder of a lease learns of them here.
         Ok(match taken["lease"].as_str() {
             Some(lease) => format!(
-                "{packet}\nfinish takes lease {lease}; beside it, instead \"keep\" renews it (with paths: more files that you change), \
+                "{packet}\nfinish takes lease {lease}; with it, instead \"keep\" renews it (with paths: more files that you change), \
                  and instead \"release\" gives it back."
             ),
             None => packet.to_owned(),
         })
     }
 
-    /// Finishes work, or keeps it, or gives it back.
+    /// Finishes, renews or releases work.
     pub fn finish(&self, mut arguments: Arguments) -> Result<String, Failure> {
         let instead = arguments.shift_remove("instead");
         let entry = match instead.as_ref().and_then(Value::as_str) {
@@ -49,8 +52,8 @@ impl Daily<'_> {
         let takes = entry.input_schema();
         if let Some((name, _)) = arguments.iter().find(|(name, _)| takes["properties"].get(name).is_none()) {
             let problem = match instead {
-                Some(instead) => format!("unknown beside instead {instead}"),
-                None => "unknown beside a lease that is finished".to_owned(),
+                Some(instead) => format!("cannot be combined with instead {instead}"),
+                None => "only allowed with instead".to_owned(),
             };
             return Err(Failure::invalid_argument(name, &problem));
         }
@@ -67,7 +70,7 @@ impl Daily<'_> {
     }
 }
 
-/// Something that could be taken, in a line: `REQ-001 Draft P1 Mask card numbers (begun)`.
+/// Open work as a line: `REQ-001 Draft P1 Mask card numbers (begun)`.
 pub fn row(open: &Value) -> Row {
     let mut row = Row::managed(open);
     let why = open["why"].as_array().into_iter().flatten().filter_map(Value::as_str);

@@ -1,4 +1,4 @@
-//! What writes to the store. Each answers what an agent needs to go on: the reference, the version and the status.
+//! The writing tools. Each returns what an agent needs to continue: the reference, the version and the status.
 
 use mcp::{Failure, FailureKind};
 use ops::{Entry, known};
@@ -8,7 +8,7 @@ use store::model::Kind as EntityKind;
 use super::read::id_of;
 use super::{Arguments, Daily};
 
-/// What these tools call arguments of operations.
+/// The names of operations' arguments in these tools.
 const NAMES: [(&str, &str); 2] = [("type", "type_id"), ("assignee", "assignee_id")];
 
 impl Daily<'_> {
@@ -19,7 +19,7 @@ impl Daily<'_> {
             return Err(Failure::internal());
         };
         if *kind == EntityKind::AcceptanceCriteria {
-            // A criterion is one text.
+            // A criterion is a single text.
             let title = arguments.shift_remove("title");
             if let (Some(title), false) = (title, arguments.contains_key("description")) {
                 arguments.insert("description".into(), title);
@@ -126,7 +126,7 @@ impl Daily<'_> {
         })
     }
 
-    /// Takes the reference to something in the store out of the arguments.
+    /// Takes the reference to an entity in the store out of the arguments.
     fn reference(&self, arguments: &mut Arguments) -> Result<String, Failure> {
         let Some(Value::String(reference)) = arguments.shift_remove("reference") else {
             return Err(Failure::internal());
@@ -135,7 +135,7 @@ impl Daily<'_> {
         Ok(reference)
     }
 
-    /// Refuses what specifications state: it is not in the store.
+    /// Rejects requirements of specifications, which are not in the store.
     fn managed(&self, argument: &str, reference: &str) -> Result<(), Failure> {
         let Ok(model) = self.model() else { return Ok(()) };
         match self.named(&model, reference) {
@@ -148,7 +148,7 @@ impl Daily<'_> {
         }
     }
 
-    /// Puts something under its parent. Returns what errors must call which argument.
+    /// Sets the parent. Returns the argument's name for errors.
     fn place(
         &self,
         kind: EntityKind,
@@ -166,7 +166,7 @@ impl Daily<'_> {
         Ok(vec![("parent", id_of(above))])
     }
 
-    /// Runs what writes, and says what became of it.
+    /// Runs a writing operation, and reports the result.
     fn write(
         &self,
         entry: &'static Entry,
@@ -190,7 +190,7 @@ impl Daily<'_> {
     }
 }
 
-/// An error that says of a missing argument what it is.
+/// Describes a missing argument in its error.
 fn explained(entry: &Entry, mut failure: Failure) -> Failure {
     let known = ops::Arguments::new(entry.input_schema());
     for error in failure.errors.iter_mut().filter(|error| error.message == "is required") {
@@ -208,7 +208,7 @@ fn explained(entry: &Entry, mut failure: Failure) -> Failure {
     failure
 }
 
-/// An error with the arguments as these tools call them.
+/// An error with the names of arguments in these tools.
 fn in_our_words(mut failure: Failure, names: &[(&str, String)]) -> Failure {
     for (ours, theirs) in names {
         failure.message = failure.message.replace(theirs.as_str(), ours);

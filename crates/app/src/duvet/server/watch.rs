@@ -46,7 +46,7 @@ pub fn follow(mut index: Index, server: &Arc<TraceServer>) {
     let mut folders = match watcher {
         Ok(watcher) => Some(Folders { watcher, watched: BTreeSet::new() }),
         Err(error) => {
-            tracing::warn!("changes are looked for every {POLL_INTERVAL:?}: {error}");
+            tracing::warn!("polling for changes every {POLL_INTERVAL:?}: {error}");
             None
         }
     };

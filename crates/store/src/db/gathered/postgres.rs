@@ -10,7 +10,7 @@ impl Gathered {
     }
 }
 
-/// The marks of the blocks that a document is in: those of each power of two, which searches begin with.
+/// The terms for the blocks of a document: those of each power of two, which searches start with.
 macro_rules! blocks {
     ($number:literal) => {
         concat!(
@@ -21,8 +21,8 @@ macro_rules! blocks {
     };
 }
 
-/// Writes everything. Changes get their numbers in the order in which they were made. The marks of a document that come from
-/// other rows, the epic of a story's parts and the status, are read here.
+/// Writes everything. Changes are numbered in the order of their creation. Terms of a document that depend on
+/// other rows, the epic and the status, are read here.
 const INSERT: &str = concat!(
     "with revised as materialized (
          select * from unnest(cast(?1 as text[]), cast(?2 as text[]), cast(?3 as text[]), cast(?4 as text[]),

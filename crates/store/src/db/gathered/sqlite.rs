@@ -1,4 +1,4 @@
-//! Writes what was gathered row by row: the terms of all documents last, one after the other.
+//! Writes gathered rows one by one: the terms of all documents last, one after the other.
 
 use rusqlite::{Connection, params_from_iter};
 
@@ -18,7 +18,7 @@ const DOCUMENT: &str =
      values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
      on conflict (id) do update set updated_at = ?4, is_deleted = ?5, title = ?6, body = ?7
      returning number";
-/// Marks come from other rows too: the epic of a story's parts, and the status.
+/// Some terms depend on other rows: the epic and the status.
 const TERMS: &str = "insert or replace into search_index (rowid, terms) values (?13, ?8
          || coalesce(' fe' || replace((select parent_id from entity where id = ?9), '-', ''), '')
          || coalesce(?10 || (select mark from status where entity_kind = ?11 and name = ?12), ''))";

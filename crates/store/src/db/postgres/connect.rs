@@ -1,5 +1,5 @@
-//! Makes connections: to which host, with or without TLS, and with which limits. Detects whether they go through a pooler,
-//! which gives each transaction another connection to the server, so that nothing may be left on one.
+//! Opens connections: to which host, with or without TLS, and with which limits. Detects poolers,
+//! which give each transaction another connection to the server, so that connections must not have state.
 
 use std::error::Error as _;
 use std::path::Path;
@@ -18,22 +18,22 @@ use crate::error::{Error, ErrorKind, Result};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A setting of our own, given when connecting. A pooler refuses it or drops it.
+/// A setting of our own, sent when connecting. A pooler rejects or drops it.
 const MARK: &str = "spexus.direct";
 
 pub(super) struct Connector {
     direct: Config,
     pooled: Config,
     tls: Option<MakeRustlsConnect>,
-    /// Settings of the session, as statements for each transaction behind a pooler.
+    /// Session settings, as statements for each transaction behind a pooler.
     settings: String,
     is_pooled: OnceLock<bool>,
 }
 
-/// A connection that was just made.
+/// A new connection.
 pub(super) struct Connected {
     pub(super) client: Client,
-    /// Whether nothing can be left on it: neither settings nor prepared statements.
+    /// Whether it cannot have state: neither settings nor prepared statements.
     pub(super) is_pooled: bool,
 }
 
@@ -43,20 +43,20 @@ impl Connector {
             .parse()
             .map_err(|error| Error::new(ErrorKind::Schema, format!("not a PostgreSQL URL: {error}")))?;
         pooled.connect_timeout(CONNECT_TIMEOUT);
-        // A peer that vanishes without a word must not keep a thread for the hours that the system would wait.
+        // A peer that disappears silently must not block a thread for the hours of the system's time-out.
         pooled.keepalives_idle(Duration::from_secs(30)).tcp_user_timeout(Duration::from_secs(30));
         if pooled.get_application_name().is_none() {
             pooled.application_name("spexus");
         }
-        // Of several servers one can be written to, and another may take its place.
+        // Of several servers one is writable, and it may change.
         if pooled.get_hosts().len() > 1 && pooled.get_target_session_attrs() == TargetSessionAttrs::Any {
             pooled.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
         let timeout_ms = options.statement_timeout.as_millis();
         let given = pooled.get_options().map(|options| format!("{options} ")).unwrap_or_default();
         let mut direct = pooled.clone();
-        // Compiling one of our short statements would take many times as long as running it. And where a plan was made for
-        // an empty table, PostgreSQL would read that table from end to end until it is analysed, a minute of writing later.
+        // Compiling our short statements takes many times as long as running them. And statements planned for
+        // an empty table would scan it until it is analysed, a minute of writing later.
         direct.options(&format!(
             "-c jit=off -c enable_seqscan=off {given}-c statement_timeout={timeout_ms} -c lock_timeout={timeout_ms} -c timezone=UTC \
              -c {MARK}=on"
@@ -72,17 +72,17 @@ impl Connector {
         Ok(Connector { direct, pooled, tls, settings, is_pooled: OnceLock::new() })
     }
 
-    /// Whether connections go through a pooler; false until the first one was made.
+    /// Whether connections go through a pooler; false until the first one was opened.
     pub(super) fn is_pooled(&self) -> bool {
         self.is_pooled.get().copied().unwrap_or_default()
     }
 
-    /// Statements to put behind `begin`: the settings that a session behind a pooler cannot keep.
+    /// Statements after `begin`: the settings that a session behind a pooler cannot keep.
     pub(super) fn settings(&self) -> &str {
         if self.is_pooled() { &self.settings } else { "" }
     }
 
-    /// Asks the database to stop what a connection does, on a thread of its own: whoever gave up does not wait for it.
+    /// Cancels the statement of a connection, on a separate thread, because the canceller does not wait for it.
     pub(super) fn interrupt(self: Arc<Self>, token: CancelToken) {
         let cancel = move || {
             let _ = match &self.tls {
@@ -135,11 +135,11 @@ fn unreachable(error: &postgres::Error) -> Error {
     Error::new(kind, "the database does not answer").because(cause)
 }
 
-/// Certificates are checked against those the system trusts and the given one.
+/// Certificates are verified against the system's authorities and the given one.
 fn tls(certificate_authority: Option<&Path>) -> Result<MakeRustlsConnect> {
     let wrong = |message: String| Error::new(ErrorKind::Schema, message);
     let mut roots = rustls::RootCertStore::empty();
-    // A system without certificates of its own can still reach a server without TLS or with the given certificate.
+    // A system without certificates can still reach a server without TLS or with the given certificate.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if let Some(path) = certificate_authority {
         let certificates = CertificateDer::pem_file_iter(path)

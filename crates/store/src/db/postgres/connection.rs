@@ -1,5 +1,5 @@
-//! A connection and how statements reach it: prepared once and kept, or unnamed behind a pooler that hands the connection
-//! to somebody else after each transaction.
+//! A connection and its statements: prepared once and cached, or unnamed behind a pooler that gives the connection
+//! to another client after each transaction.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use super::translate::translate;
 use crate::error::Result;
 use crate::value::{Row, Value};
 
-/// Prepared statements that a connection keeps.
+/// How many prepared statements a connection caches.
 const STATEMENTS_MAX: usize = 512;
 
 pub(crate) struct Connection {
     pub(super) client: Client,
-    /// None where statements cannot be kept.
+    /// None if statements cannot be cached.
     statements: Option<HashMap<Box<str>, Statement, foldhash::fast::RandomState>>,
     leases: Arc<Leases>,
 }
@@ -86,7 +86,7 @@ impl Connection {
             return Ok(Some(statement.clone()));
         }
         let statement = self.client.prepare(&dollars(sql)).map_err(|error| translate(&error))?;
-        // Filters have more shapes than a connection can keep. Whichever are in use come back.
+        // Filters have more shapes than a connection can cache. Those in use are prepared again.
         if statements.len() >= STATEMENTS_MAX {
             statements.clear();
         }
@@ -117,7 +117,7 @@ impl Array {
     }
 }
 
-/// Turns `?1` into `$1`. Our statements hold no question mark elsewhere.
+/// Turns `?1` into `$1`. Our statements have no other question marks.
 fn dollars(sql: &str) -> String {
     sql.replace('?', "$")
 }
@@ -126,7 +126,7 @@ fn untyped<'a>(values: &'a [Value<'_>]) -> Vec<&'a (dyn ToSql + Sync)> {
     values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }
 
-/// Values with the types that they are sent as. The server finds out by itself what a null is.
+/// Values with their types. The server infers the type of a null.
 fn typed<'a>(values: &'a [Value<'_>]) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
     let kind = |value: &Value<'_>| match value {
         Value::Null => Type::UNKNOWN,

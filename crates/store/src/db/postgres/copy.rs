@@ -7,7 +7,7 @@ use super::translate::translate;
 use crate::error::{Error, Result};
 
 impl Connection {
-    /// Hands the rows of a query to `read`, at most so many at a time.
+    /// Calls `read` with the rows of a query, at most `rows_max` at a time.
     pub(crate) fn read_in_parts(
         &mut self,
         sql: &str,
@@ -26,7 +26,7 @@ impl Connection {
         }
     }
 
-    /// Sends lines to a `copy … from stdin` as long as `fill` has some, and returns how many rows were written.
+    /// Sends lines to a `copy … from stdin` while `fill` returns some, and returns the number of rows.
     pub(crate) fn write_lines(
         &mut self,
         sql: &str,
@@ -42,7 +42,7 @@ impl Connection {
         writer.finish().map_err(told)
     }
 
-    /// The only number of the only row.
+    /// The single number of a single row.
     pub(crate) fn number(&mut self, sql: &str) -> Result<u64> {
         let row = self.client.query_typed_one(sql, &[]).map_err(|error| translate(&error).0)?;
         Ok(row.get::<_, i64>(0).max(0) as u64)

@@ -1,5 +1,5 @@
-//! Reference numbers on PostgreSQL. A counter row that every create locks until its commit would make them queue, so a
-//! server leases small blocks in transactions of their own and hands the numbers out from memory.
+//! Reference numbers on PostgreSQL. A counter row that every create locks until its commit would serialize them, so a
+//! server leases small blocks in separate transactions and assigns the numbers from memory.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,8 +12,8 @@ use super::connect::Connector;
 use super::translate::translate;
 use super::{Failure, Outcome};
 
-/// A block of this size costs at most so many unused numbers per kind when a server stops; it doubles while numbers are
-/// taken one block after the other, up to the largest.
+/// The initial block size, which is the maximal number of unused numbers per kind when a server stops; it doubles while blocks
+/// are used in quick succession, up to the largest.
 const BLOCK: i64 = 8;
 const BLOCK_MAX: i64 = 64;
 
@@ -57,7 +57,7 @@ impl Leases {
         Ok(number)
     }
 
-    /// What is left of a block, and the rest from a block of just the size.
+    /// The rest of a block, and more from a block of just that size.
     pub(in crate::db) fn take_many(&self, project_id: &str, kind: &str, count: usize) -> Outcome<Vec<i64>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let block = state.blocks.get_mut(&(project_id.to_owned(), kind.to_owned()));
@@ -70,13 +70,13 @@ impl Leases {
         Ok(numbers)
     }
 
-    /// Gives up what is left of a block, because its numbers are taken.
+    /// Discards the rest of a block, because its numbers are taken.
     pub(in crate::db) fn give_up(&self, project_id: &str, kind: &str) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.blocks.remove(&(project_id.to_owned(), kind.to_owned()));
     }
 
-    /// Moves the counter past a number. What was leased before stays leased.
+    /// Moves the counter past a number. Leased blocks stay leased.
     pub(in crate::db) fn reserve(&self, project_id: &str, kind: &str, last: i64) -> Outcome<()> {
         let sql = "insert into counter (project_id, kind, next) values ($1, $2, cast($3 as bigint) + 1)
                    on conflict (project_id, kind) do update set next = greatest(counter.next, cast($3 as bigint) + 1)

@@ -1,8 +1,8 @@
-//! Tells other processes on the same database that something has changed, and hears it from them.
+//! Notifications of changes between processes on the same database.
 //!
-//! A `notify` inside a transaction would let no two of them commit at the same time. So it is sent after the commit, and
-//! once for all commits of a short while; what is lost with a process that ends in between, others find when they look by
-//! themselves.
+//! A `notify` inside a transaction would serialize commits. So it is sent after the commit, and
+//! once for all commits of a short period; if a process ends before it sends one, others find the change by
+//! polling.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
@@ -21,14 +21,14 @@ use crate::error::{Error, ErrorKind, Result};
 const TOGETHER: Duration = Duration::from_millis(20);
 /// How long one statement may wait for the database before it is given up.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often a listener looks whether its store is gone, and the pause before a lost connection is made anew.
+/// How often a listener checks whether its store is closed, and the pause before reopening a lost connection.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Sends notifications.
 pub(super) struct Notifier {
     queue: Arc<Queue>,
     signal: Weak<Signal>,
-    /// Whether this process hears its own notifications.
+    /// Whether this process receives its own notifications.
     is_heard: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
@@ -52,7 +52,7 @@ impl Notifier {
         }
     }
 
-    /// Lets others know, now or in a moment.
+    /// Notifies others, now or shortly.
     pub(super) fn notify(self: &Arc<Self>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.is_due = true;
@@ -93,18 +93,18 @@ impl Notifier {
             signal.raise();
         }
         let body = |tx: &mut super::super::Tx<'_>| tx.script("notify spexus_change");
-        // Failing is harmless: others look by themselves now and then.
+        // A failure is harmless, because others also poll.
         let task = Task::new(Mode::Point, Instant::now() + PATIENCE, None, body, |_: Result<()>| {});
         self.queue.push(Box::new(task));
     }
 }
 
-/// Raises the signal whenever another process, or this one, has changed something, until the store is gone.
+/// Raises the signal whenever another process, or this one, has changed something, until the store is closed.
 pub(super) fn listen(connector: Arc<Connector>, notifier: Arc<Notifier>, signal: Weak<Signal>) -> Result<()> {
     let thread = std::thread::Builder::new().name("store listener".to_owned());
     let run = move || {
         while signal.strong_count() > 0 {
-            // The connection is lost, or could not be made: what was said meanwhile was not heard.
+            // The connection was lost, or could not be opened: notifications may have been missed.
             if hear(&connector, &notifier.is_heard, &signal).is_none() {
                 notifier.is_heard.store(false, Ordering::Relaxed);
                 std::thread::sleep(LOOK);
@@ -117,7 +117,7 @@ pub(super) fn listen(connector: Arc<Connector>, notifier: Arc<Notifier>, signal:
         .map_err(|error| Error::new(ErrorKind::Unavailable, format!("no thread for the store: {error}")))
 }
 
-/// None when there is no connection any more.
+/// None if the connection is lost.
 fn hear(connector: &Connector, is_heard: &AtomicBool, signal: &Weak<Signal>) -> Option<()> {
     let mut client = connector.connect().ok()?.client;
     client.batch_execute("listen spexus_change").ok()?;
@@ -130,10 +130,10 @@ fn hear(connector: &Connector, is_heard: &AtomicBool, signal: &Weak<Signal>) -> 
     }
 }
 
-/// Waits a moment for somebody to say something.
+/// Waits for a notification, for a short time.
 fn has_heard(client: &mut postgres::Client) -> Option<bool> {
     let has_heard = client.notifications().timeout_iter(LOOK).next().ok()?.is_some();
-    // What was said at the same time means the same.
+    // Simultaneous notifications mean the same.
     while client.notifications().iter().next().ok()?.is_some() {}
     if client.is_closed() { None } else { Some(has_heard) }
 }

@@ -1,4 +1,4 @@
-//! What PostgreSQL's errors mean for a call.
+//! Translates PostgreSQL's errors.
 
 use std::error::Error as _;
 
@@ -7,16 +7,16 @@ use crate::error::{Error, ErrorKind};
 
 /// The message for a lost connection.
 pub(super) const CLOSED: &str = "the database closed the connection";
-/// The message for a server that another one has taken the place of, or that was never to be written to.
+/// The message for a server that was replaced by another one, or is read-only.
 pub(super) const READ_ONLY: &str = "the database cannot be written to";
 /// The final error for the caller.
-pub(super) const LOST_RACE: &str = "others keep changing the same things at the same time; try again";
+pub(super) const LOST_RACE: &str = "too many concurrent changes of the same entities; try again";
 
 pub(super) fn translate(error: &postgres::Error) -> (Error, Option<Failure>) {
     let Some(told) = error.as_db_error() else {
         let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
         let unavailable = Error::new(ErrorKind::Unavailable, CLOSED).because(format!("{error}{cause}"));
-        // Everything that is not an answer of the server is taken for the loss of the connection.
+        // Everything that is not an answer of the server counts as a lost connection.
         return (unavailable, Some(Failure::Disconnected));
     };
     let text = told.message().to_owned();

@@ -1,4 +1,4 @@
-//! Connections to a file: how it is opened, how long a call may take, and what damage was met.
+//! Connections to a file: how it is opened, how long a call may take, and whether damage was found.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,16 +11,17 @@ use rusqlite::{Connection as Sqlite, ErrorCode, OpenFlags};
 use super::translate;
 use crate::error::{Error, ErrorKind, Result};
 
-/// How long to wait for another process that writes the same file, and between two attempts to make a file ours.
+/// How long to wait for another process that writes the same file, and the pause between attempts to set it up.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(10);
-/// How long emptying the journal waits for those who still read from it.
+/// How long emptying the journal waits for its readers.
 const EMPTYING_WAIT: Duration = Duration::from_millis(500);
-/// Prepared statements that a connection keeps.
+/// How many prepared statements a connection caches.
 const STATEMENTS: usize = 256;
 
-/// A new database is its owner's alone: it holds the hashes of passwords and tokens. SQLite gives the files beside it the
-/// same rights. What goes wrong here does so again when it is opened, and is told then.
+/// Only its owner can access a new database, because it has the hashes of passwords and tokens. SQLite gives its companion
+/// files the
+/// same permissions. An error here occurs again when the file is opened, and is reported then.
 pub(super) fn make_private(path: &Path) {
     #[cfg(unix)]
     {
@@ -44,19 +45,19 @@ pub(super) fn connect(
         connection.busy_timeout(BUSY_WAIT)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         connection.pragma_update(None, "foreign_keys", "on")?;
-        // The writer's savepoints go into a file: in memory, SQLite walks through all that a savepoint holds at the end of each
-        // statement, which takes a list of operations twice as long.
+        // The writer's savepoints go into a file: in memory, SQLite walks through a whole savepoint at the end of each
+        // statement, which doubles the time of bulk operations.
         if !writes || tempfile::tempfile().is_err() {
             connection.pragma_update(None, "temp_store", "memory")?;
         }
         connection.pragma_update(None, "cache_size", -cache_kib)?;
-        // Otherwise a statement is compiled anew whenever its parameters change, in case that another plan is better for
-        // them: several times the work of most statements.
+        // Otherwise a statement is recompiled whenever its parameters change, in case another plan is better for
+        // them, which costs several times most statements.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         if writes {
             keep_journal(&connection)?;
             connection.pragma_update(None, "synchronous", "full")?;
-            // What was purged must not stay in the space that becomes free, where it would go along into backups.
+            // Purged text must not stay in freed space, from which it would get into backups.
             connection.pragma_update(None, "secure_delete", "on")?;
             connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
         } else {
@@ -71,8 +72,8 @@ pub(super) fn connect(
     watched(connection, statement_timeout)
 }
 
-/// Makes the file one whose changes go to a journal first. Two that do this to a new file at the same time hold what the
-/// other waits for; SQLite then fails one of them at once, without the wait that it was told of.
+/// Switches the file to a write-ahead log. Two processes that do this to a new file at the same time deadlock;
+/// SQLite then fails one of them at once, regardless of the busy time-out.
 fn keep_journal(connection: &Sqlite) -> rusqlite::Result<()> {
     let started = Instant::now();
     loop {
@@ -88,7 +89,7 @@ fn keep_journal(connection: &Sqlite) -> rusqlite::Result<()> {
     }
 }
 
-/// A connection, and since when it works on the current call.
+/// A connection, and the start of its current call.
 pub(super) struct Connected {
     pub(super) sqlite: Sqlite,
     pub(super) watch: Arc<Watch>,
@@ -96,7 +97,7 @@ pub(super) struct Connected {
 }
 
 impl Connected {
-    /// Remembers it if a statement has met damage in the file.
+    /// Records if a statement has found damage in the file.
     pub(super) fn note_damage(&self, error: Option<&Error>) {
         if error.is_some_and(|error| error.kind == ErrorKind::Damaged) {
             self.damage.store(true, Ordering::Relaxed);
@@ -104,7 +105,7 @@ impl Connected {
     }
 }
 
-/// Tells the handler that SQLite calls every so many steps when the current call began.
+/// Tells SQLite's progress handler when the current call began.
 pub(super) struct Watch {
     epoch: Instant,
     started_ms: AtomicU64,
@@ -115,7 +116,7 @@ impl Watch {
         self.started_ms.store(self.now_ms(), Ordering::Relaxed);
     }
 
-    /// Interrupts nothing until the next start: a long call is made of many short statements.
+    /// Interrupts nothing until the next start: a long call consists of many short statements.
     pub(super) fn rest(&self) {
         self.started_ms.store(u64::MAX, Ordering::Relaxed);
     }
@@ -136,7 +137,7 @@ fn watched(mut sqlite: Sqlite, timeout: Duration) -> Result<Connected> {
     Ok(Connected { sqlite, watch, damage: Arc::default() })
 }
 
-/// Copies the journal into the file and empties it, so that nothing of what was overwritten stays in it. False when somebody
+/// Copies the journal into the file and empties it, so that nothing of overwritten data stays in it. False if somebody
 /// is still reading from it.
 pub(super) fn empty_journal(connected: &Connected) -> bool {
     let connection = &connected.sqlite;

@@ -1,4 +1,4 @@
-//! Looks through the whole file for damage, on a connection of its own, and leaves half of the time to others.
+//! Checks the whole file for damage, on a separate connection, using at most half of the time.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use super::{connect, translate};
 use crate::error::Result;
 
-/// So long it works before it rests for as long.
+/// How long it works before it pauses for as long.
 const SPELL: Duration = Duration::from_millis(5);
-/// SQLite asks after so many steps or pages whether to go on.
+/// After how many steps or pages SQLite asks whether to continue.
 const STEPS: i32 = 100;
 const CACHE_KIB: i64 = 2_000;
 
-/// The first damage in the file, or nothing where the store was closed meanwhile.
+/// The first damage in the file; none if the store was closed before the end.
 pub(super) fn look_through(path: &Path, is_open: &Arc<AtomicBool>) -> Result<Option<String>> {
     let mut connection = connect(path, false, Duration::MAX, CACHE_KIB)?.sqlite;
     let (mut started, goes_on) = (Instant::now(), is_open.clone());
@@ -33,7 +33,7 @@ pub(super) fn look_through(path: &Path, is_open: &Arc<AtomicBool>) -> Result<Opt
     }
 }
 
-/// One table is looked at after the other, so that no snapshot is held for long.
+/// Tables are checked one by one, so that no snapshot is held for long.
 fn find(connection: &rusqlite::Connection) -> rusqlite::Result<Option<String>> {
     let sql = "select name from sqlite_schema where type = 'table' and rootpage > 0";
     let mut statement = connection.prepare(sql)?;

@@ -153,7 +153,7 @@ impl Asking<'_> {
         };
         let answer = call_engine(self.app, call).await.result?;
         serde_json::from_str(&answer.json)
-            .map_err(|error| Error::new(ErrorKind::InternalError, format!("an answer is no JSON: {error}")))
+            .map_err(|error| Error::new(ErrorKind::InternalError, format!("an answer is not JSON: {error}")))
     }
 }
 
