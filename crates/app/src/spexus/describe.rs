@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use clap::{Arg, ArgAction, ArgGroup, Command, ValueHint};
+use clap::{Arg, ArgAction, Command, Id, ValueHint};
 use ops::{Arguments, Entry};
 use serde_json::Value;
 
@@ -198,9 +198,9 @@ fn is_file(entry: &Entry, name: &str) -> bool {
     entry.takes_file.is_some_and(|file| file.content == name)
 }
 
-/// The flag of an argument: `--epic` for `epic_id`, because names are given as often as ids.
+/// The flag of an argument: `--epic` for `epic_id`, because names are given as often as ids. `--token` is a flag of all commands.
 fn long_name(name: &str) -> String {
-    name.strip_suffix("_id").unwrap_or(name).replace('_', "-")
+    name.strip_suffix("_id").filter(|name| *name != "token").unwrap_or(name).replace('_', "-")
 }
 
 /// Also takes the flag with the whole name, and a short name where a group of commands has one.
@@ -262,13 +262,13 @@ fn with_twins(mut leaf: Command, mut forms: Vec<Arg>, name: &str, schema: &Value
                 .help("Read it from a file, or - for standard input"),
         );
     }
-    if let [only] = forms.as_slice() {
-        return leaf.arg(only.clone().required(required));
+    // One of them, and not two. The first is required, unless one that it conflicts with is given.
+    let ids: Vec<Id> = forms.iter().map(|form| form.get_id().clone()).collect();
+    for (index, form) in forms.into_iter().enumerate() {
+        let others = ids.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, id)| id.clone());
+        leaf = leaf.arg(form.conflicts_with_all(others).required(required && index == 0));
     }
-    // One of them, and not both.
-    let any = ArgGroup::new(format!("{name}-or-other")).args(forms.iter().map(|form| form.get_id().clone()));
-    leaf = leaf.group(any.required(required));
-    leaf.args(forms)
+    leaf
 }
 
 fn takes_file(schema: &Value) -> bool {

@@ -79,7 +79,7 @@ fn edit(place: &Place, update: &'static Entry, reference: &str) -> Result<Finish
                     }
                     return Ok(Finish::Answer(answer));
                 }
-                Err(CommandProblem::Refused(error)) if error.kind == ErrorKind::Conflict => {}
+                Err(CommandProblem::Refused(error)) if error.kind == ErrorKind::StaleVersion => {}
                 Err(problem) => return Err(draft.keep(problem.to_string())),
             }
             theirs = place.call(known::GET_ENTITY, json!({"reference": reference}))?;

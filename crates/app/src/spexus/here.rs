@@ -91,8 +91,8 @@ fn attention(place: &Place, project: Option<&str>) -> Vec<(String, &'static str,
     };
     let mine = |kind: &str| count(known::LIST_ENTITIES, json!({"kind": kind, "mine": true, "limit": 1}));
     let rows = [
-        (mine("requirement"), "requirements of yours", format!("spexus ls --mine{of_project}")),
-        (mine("user_story"), "user stories of yours", format!("spexus ls stories --mine{of_project}")),
+        (mine("requirement"), "requirements for you", format!("spexus ls --mine{of_project}")),
+        (mine("user_story"), "user stories for you", format!("spexus ls stories --mine{of_project}")),
         (
             count(known::LIST_SUSPECT_LINKS, json!({"limit": 1})),
             "suspect links",

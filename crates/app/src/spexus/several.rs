@@ -56,10 +56,11 @@ fn set(
         let place = place(matches)?;
         let text = matches.get_one::<String>("value").map(String::as_str).unwrap_or_default();
         let value = value(&place, text)?;
-        let references = matches.get_many::<String>("references").into_iter().flatten();
+        let references: Vec<String> =
+            matches.get_many::<String>("references").into_iter().flatten().cloned().collect();
         let steps: Result<Vec<Value>, CommandProblem> =
-            references.map(|reference| step(reference, field, &value)).collect();
-        at_once(&place, steps?, matches.get_flag("dry-run"))
+            references.iter().map(|reference| step(reference, field, &value)).collect();
+        at_once(&place, &references, steps?, matches.get_flag("dry-run"))
     })();
     commands::ended(known::BULK_UPDATE, result.map(Finish::Answer), matches.get_flag("json"))
 }
@@ -106,11 +107,34 @@ pub fn call(
         let all: Map<String, Value> = arguments.clone().into_iter().chain(own).collect();
         json!({"operation": entry.name, "arguments": all})
     };
-    at_once(&place(matches)?, gathered.several.iter().map(step).collect(), is_dry_run)
+    let steps = gathered.several.iter().map(step).collect();
+    at_once(&place(matches)?, &gathered.several, steps, is_dry_run)
 }
 
-fn at_once(place: &Place, steps: Vec<Value>, is_dry_run: bool) -> Result<Value, CommandProblem> {
-    place.call(known::BULK_UPDATE, json!({"operations": steps, "dry_run": is_dry_run}))
+/// Runs steps, each of which is about the thing with a name.
+fn at_once(
+    place: &Place,
+    names: &[String],
+    steps: Vec<Value>,
+    is_dry_run: bool,
+) -> Result<Value, CommandProblem> {
+    let done = place.call(known::BULK_UPDATE, json!({"operations": steps, "dry_run": is_dry_run}));
+    done.map_err(|problem| match problem {
+        CommandProblem::Refused(error) => CommandProblem::Refused(named(error, names)),
+        other => other,
+    })
+}
+
+/// An error that names the thing in place of the step: nobody wrote a list of operations.
+fn named(mut error: Error, names: &[String]) -> Error {
+    for (index, name) in names.iter().enumerate() {
+        let step = format!("operations[{index}]");
+        error.message = error.message.replace(&step, name);
+        for field in &mut error.fields {
+            field.field = field.field.replace(&step, name);
+        }
+    }
+    error
 }
 
 /// In place of requirements, the suspect links that start from them.
