@@ -37,8 +37,9 @@ pub fn improve(mut error: Error, arguments: &[OsString]) -> Error {
 }
 
 fn suggestions(root: &Command, group: &Command, wrong: &str) -> Vec<String> {
-    let names =
-        group.get_subcommands().flat_map(|sub| std::iter::once(sub.get_name()).chain(sub.get_all_aliases()));
+    let names = group
+        .get_subcommands()
+        .flat_map(|sub| std::iter::once(sub.get_name()).chain(sub.get_visible_aliases()));
     let near: Vec<String> =
         nearest::several(wrong, names, SUGGESTED_MAX).into_iter().map(str::to_owned).collect();
     if !near.is_empty() {

@@ -1,7 +1,8 @@
 //! Terminal sessions as data: what somebody types, and what is printed. `UPDATE_EXPECT=1` writes the files anew.
 //!
 //! Lines with `$` are run by a shell in a folder and a home of their own; below each is what it printed on both streams, and its exit
-//! status in brackets unless that is 0. Ids, times, secrets and folders have marks in their place. A file that begins with `# server` has
+//! status in brackets unless that is 0. Comments begin with `#:`. Ids, times, secrets and
+//! folders have marks in their place. A file that begins with `#: server` has
 //! a server at `$SERVER`, whose administrator's token is in `$TOKEN`.
 
 use std::fs;
@@ -40,16 +41,14 @@ fn play(name: &str) {
     let work = folder.path().join("work");
     fs::create_dir(&work).expect("a folder");
     let backend = expected
-        .starts_with("# server")
+        .starts_with("#: server")
         .then(|| Backend::start(&format!("sqlite:{}", folder.path().join("server.db").display()), &[]));
     let mut found = String::new();
     for line in expected.lines() {
         if let Some(typed) = line.strip_prefix("$ ") {
             found.push_str(&format!("{line}\n"));
             found.push_str(&printed(typed, folder.path(), &work, backend.as_ref()));
-        } else if line.starts_with('#')
-            || line.is_empty() && found.lines().last().is_none_or(|last| last.starts_with('#'))
-        {
+        } else if line.starts_with("#:") {
             found.push_str(&format!("{line}\n"));
         }
     }

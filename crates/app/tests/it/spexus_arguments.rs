@@ -175,7 +175,7 @@ fn help_offers_what_a_command_takes() {
     let told = refused(path, &["list", "epic", "--type", "x"], 2);
     assert!(told.contains("type: is not a filter for an epic"), "{told}");
     let criterion = help(&["acceptance-criteria", "create"]);
-    assert!(criterion.contains("<--description <DESCRIPTION>|--description-file <FILE>>"), "{criterion}");
+    assert!(criterion.contains("<DESCRIPTION|--description-file <FILE>>"), "{criterion}");
     let comment = help(&["comment", "add"]);
     assert!(comment.contains("add [OPTIONS] <REFERENCE> <CONTENT|--content-file <FILE>>"), "{comment}");
     assert!(help(&["token", "create"]).contains("[alias: --scope]"));

@@ -133,11 +133,13 @@ fn with_member(path: &Path, text: &str, members: &str, member: &Value) -> Result
 fn with_table(path: &Path, text: &str, start: &Start) -> Result<String, String> {
     let shown = path.display();
     let whole: toml::Table = text.parse().map_err(|error| format!("{shown}: {error}"))?;
-    let mut table = toml::Table::new();
-    table.insert("command".into(), start.command.clone().into());
-    table.insert("args".into(), start.arguments.clone().into());
+    let (command, arguments) =
+        (toml::Value::from(start.command.as_str()), toml::Value::from(start.arguments.clone()));
+    let table = format!("command = {command}\nargs = {arguments}\n");
     match whole.get("mcp_servers").and_then(|servers| servers.get(SERVER)) {
-        Some(toml::Value::Table(there)) if *there == table => Ok(text.to_owned()),
+        Some(there) if there.get("command") == Some(&command) && there.get("args") == Some(&arguments) => {
+            Ok(text.to_owned())
+        }
         Some(_) => {
             Err(format!("{shown} has another [mcp_servers.{SERVER}]; remove it, or change it to\n{table}"))
         }
