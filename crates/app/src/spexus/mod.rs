@@ -9,6 +9,7 @@ mod demo;
 mod describe;
 mod doctor;
 mod gather;
+mod health;
 pub mod http;
 pub mod manual;
 mod migrate;
@@ -17,7 +18,7 @@ mod remote;
 mod serve;
 mod target;
 
-pub(crate) use arguments::{flag, text};
+pub(crate) use arguments::{command, flag, text};
 pub(crate) use commands::{CommandProblem, Place, check_server, has_store, place, told};
 pub(crate) use print::{raw as print_raw, tell};
 

@@ -43,6 +43,7 @@ mod load;
 mod managed;
 mod mcp_http;
 mod merge;
+mod packages;
 mod pooler;
 mod process;
 mod proxy;
