@@ -14,6 +14,7 @@ mod bridge_faults;
 mod bridge_lost_answers;
 mod bridge_progress;
 mod bridge_setup;
+mod ci_templates;
 mod cli;
 mod combined;
 mod conformance;
