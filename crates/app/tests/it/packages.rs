@@ -1,7 +1,8 @@
-//! What packages rely on: the question whether a server is healthy, passwords in files, completions.
+//! What packages rely on: the question whether a server is healthy, passwords in files, settings, completions.
 
 use std::fs;
 use std::net::TcpListener;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use private_postgres::Server as Postgres;
@@ -119,6 +120,36 @@ fn the_password_of_the_database_may_be_in_a_file() {
         told.starts_with(&format!("SPEXUS_DATABASE_PASSWORD_FILE: {}: No such file", file.display())),
         "{told}"
     );
+}
+
+/// Those that are commented out, too.
+#[test]
+fn the_settings_that_come_with_the_package_are_settings() {
+    let packaged = Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/debian/spexus.toml");
+    let text = fs::read_to_string(packaged).expect("settings");
+    let folder = tempfile::tempdir().expect("a folder");
+    let password = folder.path().join("password");
+    fs::write(&password, "secret").expect("a file");
+    let (mut settings, mut seen) = (String::new(), Vec::new());
+    // A setting that comes twice is an alternative; the last is taken.
+    for line in text.lines().rev() {
+        let line = line.strip_prefix("# ").unwrap_or(line);
+        let Some((name, value)) = line.split_once(" = ").filter(|(name, _)| !name.contains(' ')) else {
+            continue;
+        };
+        if seen.contains(&name) {
+            continue;
+        }
+        seen.push(name);
+        let value = value.replace("/etc/spexus/database-password", &password.display().to_string());
+        settings.push_str(&format!("{name} = {}\n", value.replace("127.0.0.1:8080", "127.0.0.1:1")));
+    }
+    assert!(seen.len() >= 6, "{settings}");
+    let file = folder.path().join("spexus.toml");
+    fs::write(&file, &settings).expect("a file");
+    // 2 would be a setting that makes no sense.
+    let told = refused(folder.path(), &["health", "--config", &file.display().to_string()], 1);
+    assert!(told.contains("does not answer"), "{told}");
 }
 
 #[test]

@@ -1,11 +1,12 @@
-//! What packages hold beside the programs: a page for every command, and completions that shells take.
+//! What packages hold beside the programs: a page for every command, completions that shells take, and what the programs are made of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::ArgAction;
+use serde_json::Value;
 
 #[test]
 fn every_command_has_a_page_that_names_its_flags() {
@@ -67,6 +68,42 @@ fn without_a_folder_usage_is_told() {
     let output = Command::new(env!("CARGO_BIN_EXE_packaging")).output().expect("it runs");
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("packaging FOLDER"));
+}
+
+#[test]
+fn the_bill_of_materials_has_a_licence_and_a_checksum_for_everything_of_others() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/sbom");
+    // An archive of the sources has no commit to take the time from.
+    let output = Command::new(script).env("SOURCE_DATE_EPOCH", "1700000000").output().expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let bill: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(bill["metadata"]["timestamp"], "2023-11-14T22:13:20Z");
+    let product = bill["metadata"]["component"]["bom-ref"].as_str().expect("a reference");
+    let (mut known, mut names) = (BTreeSet::from([product]), BTreeSet::new());
+    for component in bill["components"].as_array().expect("components") {
+        let reference = component["bom-ref"].as_str().expect("a reference");
+        assert!(known.insert(reference), "{reference} is there twice");
+        names.insert(component["name"].as_str().expect("a name"));
+        assert!(component["licenses"][0]["expression"].is_string(), "{reference} has no licence");
+        let is_checked = component["hashes"][0]["content"].as_str().is_some_and(|sum| sum.len() == 64);
+        assert_eq!(is_checked, reference.starts_with("pkg:cargo/"), "{reference}");
+    }
+    for (name, is_in) in [
+        ("libsqlite3-sys", true),
+        ("htmx.org", true),
+        ("store", true),
+        ("clap_mangen", false),
+        ("rmcp", false),
+        ("cc", false),
+    ] {
+        assert_eq!(names.contains(name), is_in, "{name}");
+    }
+    for node in bill["dependencies"].as_array().expect("dependencies") {
+        let below = node["dependsOn"].as_array().expect("a list").iter().filter_map(Value::as_str);
+        for reference in below.chain(node["ref"].as_str()) {
+            assert!(known.contains(reference), "{reference} is no component");
+        }
+    }
 }
 
 fn written() -> tempfile::TempDir {
