@@ -21,18 +21,18 @@ use clap::CommandFactory as _;
 use mcp::Profile;
 use settings::Settings;
 
-/// The command lines of all programs, for what is made from them: man pages and completions.
+/// Returns the command lines of all programs, to generate man pages and completions from.
 pub fn command_lines() -> [clap::Command; 4] {
     [spexus::command(), duvet::Arguments::command(), tmkb::Arguments::command(), bridge::Arguments::command()]
         .map(without_help_commands)
 }
 
-/// Beside each group of commands clap puts a `help` with the same commands again, which nobody wants documented.
+/// Removes the `help` commands that clap adds to each group, which would repeat the group's commands in the documentation.
 fn without_help_commands(command: clap::Command) -> clap::Command {
     command.disable_help_subcommand(true).mut_subcommands(without_help_commands)
 }
 
-/// A script that completes a command line in a shell. It is made in memory, because the generator panics where it cannot
+/// Returns a script that completes a command line in a shell. It is generated in memory, because the generator panics when it cannot
 /// write, as into a closed pipe.
 pub(crate) fn completions(shell: clap_complete::Shell, mut command: clap::Command) -> String {
     let (name, mut script) = (command.get_name().to_owned(), Vec::new());

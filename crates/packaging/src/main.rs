@@ -1,9 +1,9 @@
-//! Writes what packages hold beside the programs, made from the programs' own command lines: `man/` with a page for each command,
-//! and `completions/` with a folder for each shell.
+//! Generates the man pages and completions of all programs from their command lines: `man/` with a page for each command, and
+//! `completions/` with a folder for each shell.
 //!
 //!     cargo run -p packaging -- FOLDER
 //!
-//! It is a program of its own, so that those that it describes do not carry the generator.
+//! A separate program keeps the generator out of the shipped ones.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use std::{env, fs, io};
 
 use clap_complete::Shell;
 
-/// The shells that a package serves.
+/// The shells that packages have completions for.
 const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Fish, Shell::Zsh];
 
 fn main() -> ExitCode {
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Starts anew, so that the page of a command that is gone goes, too.
+/// Deletes earlier output first, so that no page of a removed command stays.
 fn write(folder: &Path) -> io::Result<()> {
     let [man, completions] = ["man", "completions"].map(|name| folder.join(name));
     for own in [&man, &completions] {

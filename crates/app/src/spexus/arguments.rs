@@ -112,8 +112,8 @@ pub fn command() -> Command {
                 .about("Ask a running server whether its store can be read and written; for health checks")
                 .long_about(
                     "Ask a running server whether its store can be read and written; for health checks\n\n\
-                     Asks the server on this machine, at the address of --listen (SPEXUS_LISTEN), or that of --server. Exits with 0 if it \
-                     is ready, with 1 if it is not or does not answer within 5 s.",
+                     Asks the server on this machine, at the address of --listen (SPEXUS_LISTEN), or the one of --server. Exits with 0 if it \
+                     is ready, and with 1 if it is not or does not answer within 5 s.",
                 )
                 .arg(text("listen", "ADDRESS").help("Where the server listens [default: 127.0.0.1:8080]")),
         )

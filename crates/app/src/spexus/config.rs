@@ -175,7 +175,7 @@ fn store(settings: &mut Settings) -> StoreConfig {
     StoreConfig { location, is_named, options }
 }
 
-/// The password of PostgreSQL from a file, as containers and service managers hand out secrets.
+/// Reads the password of PostgreSQL from a file, because containers and service managers provide secrets as files.
 fn database_password(settings: &mut Settings) -> Option<String> {
     const NAME: &str = "SPEXUS_DATABASE_PASSWORD_FILE";
     let path: PathBuf = settings.optional(NAME)?;
@@ -192,7 +192,7 @@ fn database_password(settings: &mut Settings) -> Option<String> {
     }
 }
 
-/// A URL of PostgreSQL with this password, in place of one that it may have; as a parameter, which is not printed.
+/// Adds the password to a URL of PostgreSQL as a parameter, which takes precedence over one before the host and is never printed.
 fn with_password(location: Location, password: Option<&str>) -> Location {
     match (location, password) {
         (Location::Postgres(url), Some(password)) => {

@@ -1,4 +1,4 @@
-//! `spexus health`: asks a running server whether it can work, so that health checks of containers need no other program.
+//! `spexus health`: asks a running server whether it is ready, so that health checks of containers need no other program.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -15,10 +15,10 @@ use super::{Exit, print, remote};
 /// Longer than a server waits for its store.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why nothing that says who asks can be given.
-const PUBLIC: &str = "health asks what everybody may ask, so it takes no token and no user";
+/// Why `--token` and `--as` are rejected.
+const PUBLIC: &str = "health needs no credentials; leave it out";
 
-/// Asks once, and tells by the exit code.
+/// Asks once and reports the answer by the exit code.
 pub fn run(matches: &ArgMatches) -> Exit {
     let mut settings = config::settings(matches);
     crate::logging::start_with_time(&mut settings, LevelFilter::WARN);
@@ -59,8 +59,8 @@ pub fn run(matches: &ArgMatches) -> Exit {
     printed.and(if is_ready { Exit::Done } else { Exit::Refused })
 }
 
-/// The server on this machine, which no proxy lies before. Over TLS it is asked by its public name, for which its certificate is,
-/// and at its own port. No other certificate is trusted, so that a container needs none of the system's.
+/// Returns the URL of the server on this machine, and a client for it that uses no proxy. Over TLS the URL has the public name, which
+/// the certificate is for, and the server's own port; only this certificate is trusted, so that a container needs no others.
 fn own(config: &Config) -> Result<(String, reqwest::blocking::ClientBuilder), String> {
     let address = SocketAddr::new(reachable(config.listen.ip()), config.listen.port());
     let client = reqwest::blocking::Client::builder().no_proxy();
@@ -78,7 +78,7 @@ fn own(config: &Config) -> Result<(String, reqwest::blocking::ClientBuilder), St
     })
 }
 
-/// Where a server that listens on every address can be asked.
+/// Replaces the address that stands for all addresses by the loopback address.
 fn reachable(ip: IpAddr) -> IpAddr {
     match ip {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -87,7 +87,7 @@ fn reachable(ip: IpAddr) -> IpAddr {
     }
 }
 
-/// Returns the server and what it answers, which is the same whether it is ready or not.
+/// Returns the URL and the answer, which has the same fields whether the server is ready or not.
 fn ask(url: &str, client: reqwest::blocking::ClientBuilder) -> Result<(String, Value), String> {
     let silent = |error: reqwest::Error| format!("{url} does not answer: {}", remote::cause(&error));
     let client = client.timeout(TIMEOUT).build().map_err(silent)?;

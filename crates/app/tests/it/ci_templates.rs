@@ -1,4 +1,4 @@
-//! The action for GitHub and the template for GitLab: their scripts run as they are written, with the real programs.
+//! The GitHub action and the GitLab template: their scripts run unchanged, with the real programs.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What packages rely on: the question whether a server is healthy, passwords in files, settings, completions.
+//! What packages rely on: health checks, passwords in files, packaged settings, completions.
 
 use std::fs;
 use std::net::TcpListener;
@@ -76,8 +76,8 @@ fn a_health_check_fails_where_no_server_is() {
     let told = refused(folder.path(), &["health", "--listen", "127.0.0.1:1"], 1);
     assert!(told.starts_with("http://127.0.0.1:1 does not answer: "), "{told}");
     for (arguments, expected) in [
-        (["--token", "mcp_pat_1"], "--token (from the command line): health asks what everybody may ask"),
-        (["--as", "ann"], "--as (from the command line): health asks what everybody may ask"),
+        (["--token", "mcp_pat_1"], "--token (from the command line): health needs no credentials"),
+        (["--as", "ann"], "--as (from the command line): health needs no credentials"),
         (["--listen", "nowhere"], "--listen (from the command line): expected an address and a port"),
     ] {
         let told = refused(folder.path(), &[&["health"], &arguments[..]].concat(), 2);

@@ -1,4 +1,4 @@
-//! Files for container engines and CI systems against what others know of them: hadolint, and the schemas of Compose, GitHub and GitLab.
+//! Dockerfile, compose.yaml and the CI templates, checked with hadolint and the schemas of Compose, GitHub and GitLab.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

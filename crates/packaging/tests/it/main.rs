@@ -1,4 +1,4 @@
-//! What packages hold beside the programs: a page for every command, completions that shells take, and what the programs are made of.
+//! The man page of every command, completions, and the software bill of materials.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
