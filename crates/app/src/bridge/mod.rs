@@ -26,12 +26,13 @@ use std::{
     time::Duration,
 };
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser};
 
 use crate::{logging, stdio};
-use arguments::{Arguments, Command};
+use arguments::Command;
 use upstream::Upstream;
 
+pub(crate) use arguments::Arguments;
 pub use server::profile;
 
 /// The name of the program, also for the server.
@@ -53,6 +54,12 @@ pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let code = match &arguments.command {
         None => serve(&arguments),
+        Some(Command::Completions { shell }) => {
+            let script = crate::completions(*shell, Arguments::command());
+            // Who closes the pipe early has seen enough.
+            let _ = io::stdout().write_all(script.as_bytes());
+            Ok(DONE)
+        }
         Some(Command::Init(options)) => init::run(options, arguments.config.as_deref()),
     };
     let code = code.unwrap_or_else(|ending| {

@@ -61,6 +61,11 @@ Examples:
     /// (text, json), MCP_REQUEST_TIMEOUT (30s), MCP_VERSION_POLICY (negotiate, strict), MCP_SERVER_NAME,
     /// MCP_SERVER_TITLE, MCP_SERVER_VERSION. Logs go to stderr.
     Mcp(McpArguments),
+    /// Print a script that completes commands in a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
 }
 
 #[derive(Args, Debug)]

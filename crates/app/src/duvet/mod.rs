@@ -22,13 +22,14 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 use trace::Diagnostic;
 use trace::project::Options;
 
 use crate::settings::Settings;
 use crate::{logging, managed, stdio};
-use arguments::{Arguments, Command, McpArguments, ProjectArguments};
+pub(crate) use arguments::Arguments;
+use arguments::{Command, McpArguments, ProjectArguments};
 pub(crate) use junit::escape as escape_xml;
 pub(crate) use output::{ChosenBy, Outputs};
 pub(crate) use printable::printable;
@@ -55,6 +56,9 @@ pub fn main() -> ExitCode {
         Command::Mcp(arguments) => serve(arguments),
         Command::Merge(arguments) => merge::run(arguments),
         Command::Query(arguments) => query::run(arguments),
+        Command::Completions { shell } => {
+            print(&crate::completions(*shell, Arguments::command())).map(|()| DONE)
+        }
     };
     ExitCode::from(done.unwrap_or_else(|failure| {
         show(&failure.problems);

@@ -9,7 +9,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use clap_complete::Shell;
 
 use super::{
-    Exit, agent, backup, commands, describe, doctor, edit, here, migrate, print, serve, several, suggest,
+    Exit, agent, backup, commands, describe, doctor, edit, health, here, migrate, print, serve, several,
+    suggest,
 };
 use crate::{color, combined, gate, managed};
 
@@ -35,6 +36,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Some(("mcp", matches)) => combined::run(matches),
         Some(("migrate", matches)) => migrate::run(matches),
         Some(("doctor", matches)) => doctor::run(matches),
+        Some(("health", matches)) => health::run(matches),
         Some(("backup", matches)) => backup::backup(matches),
         Some(("restore", matches)) => backup::restore(matches),
         Some(("check", matches)) => gate::run(matches),
@@ -114,6 +116,16 @@ pub fn command() -> Command {
                 .about("Look at the store, the configuration and the server, and say what to do"),
         )
         .subcommand(
+            Command::new("health")
+                .about("Ask a running server whether its store can be read and written; for health checks")
+                .long_about(
+                    "Ask a running server whether its store can be read and written; for health checks\n\n\
+                     Asks the server on this machine, at the address of --listen (SPEXUS_LISTEN), or the one of --server. Exits with 0 if it \
+                     is ready, and with 1 if it is not or does not answer within 5 s.",
+                )
+                .arg(text("listen", "ADDRESS").help("Where the server listens [default: 127.0.0.1:8080]")),
+        )
+        .subcommand(
             Command::new("backup")
                 .about("Write everything into a new file, while the server goes on")
                 .arg(file_argument("The file to make")),
@@ -180,8 +192,5 @@ pub fn file(matches: &ArgMatches, name: &str) -> Option<PathBuf> {
 
 fn completions(matches: &ArgMatches) -> Exit {
     let Some(shell) = matches.get_one::<Shell>("shell") else { return Exit::Usage };
-    // It panics where it cannot write, as in a pipe that is closed.
-    let mut text = Vec::new();
-    clap_complete::generate(*shell, &mut command(), "spexus", &mut text);
-    print::raw(&String::from_utf8_lossy(&text))
+    print::raw(&crate::completions(*shell, command()))
 }

@@ -13,6 +13,7 @@ mod describe;
 mod doctor;
 mod edit;
 mod gather;
+mod health;
 mod here;
 pub mod http;
 pub mod manual;
@@ -26,7 +27,7 @@ mod show;
 mod suggest;
 mod target;
 
-pub(crate) use arguments::{flag, text};
+pub(crate) use arguments::{command, flag, text};
 pub(crate) use commands::{CommandProblem, Place, check_server, has_store, place_of, told};
 pub(crate) use print::{raw as print_raw, tell};
 

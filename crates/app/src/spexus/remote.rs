@@ -230,7 +230,7 @@ fn check_token(token: &str) -> Result<(), CommandProblem> {
 }
 
 /// The innermost reason, which says more than the outer ones.
-fn cause(error: &dyn std::error::Error) -> String {
+pub(super) fn cause(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), cause)
 }
 

@@ -22,8 +22,9 @@ use threats::{
 };
 
 use crate::{logging, settings::Settings, stdio};
-use arguments::{Arguments, Command, Format, QueryArguments};
+use arguments::{Command, Format, QueryArguments};
 
+pub(crate) use arguments::Arguments;
 pub use patterns::Patterns;
 pub use server::ThreatServer;
 pub use source::Source;
@@ -67,11 +68,7 @@ impl Failure {
 fn run(arguments: &Arguments) -> Result<u8, Failure> {
     match &arguments.command {
         Command::Version => print(&format!("tmkb version {}\n", env!("CARGO_PKG_VERSION"))),
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut Arguments::command(), "tmkb", &mut script);
-            print(&String::from_utf8_lossy(&script))
-        }
+        Command::Completions { shell } => print(&crate::completions(*shell, Arguments::command())),
         Command::Serve => serve(arguments),
         Command::Query(query) => {
             let library = load(arguments)?;
