@@ -1,5 +1,6 @@
 //! Operations. Everything the product can do implements [`Operation`]; transports see only [`Entry`].
 
+mod argument;
 mod mistake;
 mod surface;
 
@@ -12,7 +13,7 @@ use serde_json::Value;
 use store::Mode;
 use store::model::Kind;
 
-use self::mistake::read;
+use self::argument::read;
 use crate::context::Cx;
 use crate::error::{Error, Result};
 use crate::identity::Issuers;
