@@ -16,6 +16,7 @@ use self::connection::{Connected, connect, empty_journal, make_private};
 use super::job::{Attempt, Job};
 use super::queue::{Next, Queue};
 use super::signal::Signal;
+use super::tx::ReadRow;
 use super::{Connection, Failure, Mode, Options, Tx};
 use crate::error::{Error, ErrorKind, Result};
 use crate::value::{Row, Value};
@@ -329,7 +330,7 @@ pub(super) fn each(
     connection: &Sqlite,
     sql: &str,
     values: &[Value<'_>],
-    mut read: impl FnMut(&Row<'_>) -> Result<()>,
+    read: &mut ReadRow<'_>,
 ) -> Outcome<()> {
     let mut statement = connection.prepare_cached(sql).map_err(translate)?;
     let mut rows = statement.query(params_from_iter(values)).map_err(translate)?;

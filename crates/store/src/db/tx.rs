@@ -40,6 +40,9 @@ impl<'a> Tx<'a> {
     }
 }
 
+/// Takes a row of an answer.
+pub(super) type ReadRow<'a> = dyn FnMut(&Row<'_>) -> Result<()> + 'a;
+
 pub(super) enum Connection<'a> {
     Sqlite(&'a rusqlite::Connection),
     Postgres(&'a mut postgres::Connection),
@@ -79,7 +82,7 @@ impl Tx<'_> {
         mut read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
         let mut found = Vec::new();
-        self.query(shape.text(), shape.values(), |row| {
+        self.query(shape.text(), shape.values(), &mut |row| {
             found.push(read(row)?);
             Ok(())
         })?;
@@ -108,17 +111,13 @@ impl Tx<'_> {
         &mut self,
         sql: &'static str,
         values: &[Value<'_>],
-        read: impl FnMut(&Row<'_>) -> Result<()>,
+        mut read: impl FnMut(&Row<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.query(sql, values, read)
+        self.query(sql, values, &mut read)
     }
 
-    fn query(
-        &mut self,
-        sql: &str,
-        values: &[Value<'_>],
-        read: impl FnMut(&Row<'_>) -> Result<()>,
-    ) -> Result<()> {
+    /// Not generic: what talks to the databases is compiled once and not for each of hundreds of queries.
+    fn query(&mut self, sql: &str, values: &[Value<'_>], read: &mut ReadRow<'_>) -> Result<()> {
         self.write_before(sql)?;
         #[cfg(test)]
         seen::note(sql);

@@ -12,7 +12,7 @@ use super::Outcome;
 use super::connect::Connected;
 use super::lease::Leases;
 use super::translate::translate;
-use crate::error::Result;
+use crate::db::tx::ReadRow;
 use crate::value::{Row, Value};
 
 /// How many prepared statements a connection caches.
@@ -39,7 +39,7 @@ impl Connection {
         &mut self,
         sql: &str,
         values: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<()>,
+        read: &mut ReadRow<'_>,
     ) -> Outcome<()> {
         let rows = match self.prepare(sql)? {
             Some(statement) => self.client.query(&statement, &untyped(values)),
@@ -141,7 +141,7 @@ impl ToSql for Value<'_> {
         &self,
         kind: &Type,
         out: &mut BytesMut,
-    ) -> std::result::Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
         match self {
             Value::Null => Ok(IsNull::Yes),
             Value::Number(number) => match *kind {
