@@ -5,6 +5,7 @@ pub mod bridge;
 mod budget;
 mod color;
 pub mod combined;
+mod difference;
 pub mod duvet;
 pub mod gate;
 mod large;

@@ -2,21 +2,31 @@
 
 use maud::{Markup, html};
 use serde_json::Value;
-use similar::{ChangeTag, TextDiff};
+use similar::algorithms::{Capture, Compact, Replace, myers};
+use similar::{ChangeTag, DiffOp, DiffTag, DiffableStr};
 
 use crate::parts::PRIORITIES;
 
 /// Both texts in one: what both have, what went and what came, in order.
 pub fn pieces(old: &str, new: &str) -> Vec<(ChangeTag, String)> {
-    let diff = TextDiff::from_words(old, new);
-    let mut pieces: Vec<(ChangeTag, String)> = Vec::new();
-    for change in diff.iter_all_changes() {
-        match pieces.last_mut() {
-            Some((tag, text)) if *tag == change.tag() => text.push_str(change.value()),
-            _ => pieces.push((change.tag(), change.value().to_owned())),
+    let (old, new) = (old.tokenize_words(), new.tokenize_words());
+    let mut pieces = Vec::new();
+    for found in differences(&old, &new) {
+        let (before, after) = (old[found.old_range()].concat(), new[found.new_range()].concat());
+        match found.tag() {
+            DiffTag::Equal => pieces.push((ChangeTag::Equal, after)),
+            _ => pieces.extend([(ChangeTag::Delete, before), (ChangeTag::Insert, after)]),
         }
     }
+    pieces.retain(|(_, text)| !text.is_empty());
     pieces
+}
+
+/// Names the algorithm: what chooses one at run time brings all of them into the program.
+fn differences(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
+    let mut found = Compact::new(Replace::new(Capture::new()), old, new);
+    let Ok(()) = myers::diff(&mut found, old, 0..old.len(), new, 0..new.len());
+    found.into_inner().into_inner().into_ops()
 }
 
 /// Both texts in one, with what went and what came marked.

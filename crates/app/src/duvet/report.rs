@@ -16,6 +16,7 @@ use super::arguments::ReportArguments;
 use super::output::{ChosenBy, Outputs};
 use super::printable::printable;
 use super::{DONE, FAILED, Failure, environment, fetch, options, progress, show};
+use crate::difference;
 
 /// How many specifications the summary names.
 const SPECIFICATIONS_MAX: usize = 20;
@@ -246,9 +247,7 @@ fn compare(project: &Project, path: &Path, report: &Report<'_>) -> Result<u8, Fa
         progress("Checked", &shown.to_string());
         return Ok(DONE);
     }
-    let difference = similar::TextDiff::from_lines(old.as_str(), &*new);
-    let mut text = difference.unified_diff();
-    let text = text.context_radius(4).header("committed", "current").to_string();
+    let text = difference::unified(("committed", &old), ("current", &new));
     let _ = anstream::stderr().write_all(printable(&text).as_bytes());
     Err(Failure::new(format!("{shown} is not current; run `duvet report` without --ci and commit it")))
 }

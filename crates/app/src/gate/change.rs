@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
-use similar::{Algorithm, DiffTag, capture_diff_slices};
+use similar::DiffTag;
 
 use super::CannotTell;
 use super::patch;
 use super::repository::{Files, Repository};
+use crate::difference;
 
 /// Larger files are not source code with citations.
 const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -288,7 +289,7 @@ pub fn hunks(before: &str, after: &str) -> Vec<Hunk> {
     if old.len() + new.len() > LINES_COMPARED_MAX {
         return vec![Hunk { before: range(0..old.len()), after: range(0..new.len()) }];
     }
-    let found = capture_diff_slices(Algorithm::Myers, old, new);
+    let found = difference::lines(old, new);
     let changed = found.iter().filter(|found| found.tag() != DiffTag::Equal);
     changed.map(|found| Hunk { before: range(found.old_range()), after: range(found.new_range()) }).collect()
 }

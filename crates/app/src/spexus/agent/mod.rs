@@ -8,10 +8,12 @@ mod user;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
+use similar::DiffTag;
 
 pub use self::host::{Found, Host, found};
 use super::commands::{CommandProblem, told};
 use super::{Exit, config, flag, print, text};
+use crate::difference;
 use crate::duvet::{ChosenBy, Outputs};
 use crate::managed;
 
@@ -115,13 +117,16 @@ impl Change {
         let before = self.before.as_deref().unwrap_or_default();
         let state = if self.before.is_some() { "add to" } else { "write" };
         let mut text = format!("{state} {}\n", shown(root, &self.path));
-        for line in similar::TextDiff::from_lines(before, &self.after).iter_all_changes() {
-            let mark = match line.tag() {
-                similar::ChangeTag::Insert => '+',
-                similar::ChangeTag::Delete => '-',
-                similar::ChangeTag::Equal => continue,
-            };
-            text.push_str(&format!("    {mark} {}\n", line.value().trim_end()));
+        let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), self.after.lines().collect());
+        for found in difference::lines(&old, &new) {
+            if found.tag() == DiffTag::Equal {
+                continue;
+            }
+            let removed = old[found.old_range()].iter().map(|line| ('-', line));
+            let added = new[found.new_range()].iter().map(|line| ('+', line));
+            for (mark, line) in removed.chain(added) {
+                text.push_str(&format!("    {mark} {}\n", line.trim_end()));
+            }
         }
         text.push('\n');
         text
