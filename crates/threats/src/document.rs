@@ -1,9 +1,9 @@
 //! Patterns as documents of weighted fields, and the weights of their terms; see [`crate::rank`].
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use crate::examples::{self, OwnText};
+use crate::examples::{Counted, Example, OWN_TEXTS, SUBJECTS};
 use crate::field::{self, Field};
 use crate::meaning::{self, Meaning};
 use crate::pattern::Pattern;
@@ -19,7 +19,7 @@ const LENGTH_PENALTY: f32 = 0.65;
 const ALONE_FACTOR: f32 = 3.0;
 
 /// How often each term occurs in a text, in the order of the terms.
-pub type Counts<'a> = Cow<'a, [(u32, u8)]>;
+pub type Counts<'a> = Cow<'a, [Counted]>;
 
 /// A pattern, or the document of texts that no pattern covers.
 pub type FieldTerms<'a> = Vec<(Field, Counts<'a>)>;
@@ -53,30 +53,42 @@ impl TermKind {
 }
 
 /// The meaning of each text of a document.
-pub type Meanings = Vec<Cow<'static, Meaning>>;
+#[derive(Debug, Default)]
+pub struct Meanings {
+    /// Of texts that were read when this was built.
+    pub known: Vec<&'static Meaning>,
+    /// Of others.
+    pub own: Vec<Meaning>,
+}
 
 /// Reads the patterns' own texts, in the order of [`field::texts`]; those of built-in patterns are preprocessed.
 pub fn own_texts(patterns: &[Pattern], terms: &mut Vocabulary) -> Vec<(FieldTerms<'static>, Meanings)> {
-    let prepared: HashMap<&str, &OwnText> = examples::TEXTS.iter().map(|own| (own.text, own)).collect();
+    let prepared: HashMap<&str, usize> =
+        OWN_TEXTS.texts.iter().enumerate().map(|(place, text)| (text, place)).collect();
     let mut documents = Vec::with_capacity(patterns.len() + 1);
     for pattern in patterns {
+        let mut meanings = Meanings::default();
         let texts = field::texts(pattern).into_iter().map(|(field, text)| match prepared.get(text) {
-            Some(own) => ((field, Cow::Borrowed(own.terms)), Cow::Borrowed(&own.meaning)),
+            Some(own) => {
+                meanings.known.push(&OWN_TEXTS.meanings[*own]);
+                (field, Cow::Borrowed(OWN_TEXTS.terms(*own)))
+            }
             None => {
                 let found = terms::terms(text, &text::words(text).words);
-                let meaning = meaning::of(found.iter().map(|term| term.key.as_str()));
+                meanings.own.push(meaning::of(found.iter().map(|term| term.key.as_str())));
                 let counts = count(found.into_iter().map(|term| terms.number(term.key)));
-                ((field, Cow::Owned(counts)), Cow::Owned(meaning))
+                (field, Cow::Owned(counts))
             }
         });
-        documents.push(texts.unzip());
+        let texts = texts.collect();
+        documents.push((texts, meanings));
     }
     documents
 }
 
 /// A trigger counts as a whole: the single words of `task queue` do not match it.
 pub fn keep_whole_triggers(documents: &mut [FieldTerms<'_>], kinds: &[TermKind]) {
-    let is_pair = |(term, _): &(u32, u8)| kinds[*term as usize] == TermKind::Pair;
+    let is_pair = |counted: &Counted| kinds[counted.term() as usize] == TermKind::Pair;
     for (_, counts) in documents.iter_mut().flatten().filter(|(field, _)| *field == Field::Keywords) {
         if counts.iter().any(is_pair) {
             counts.to_mut().retain(is_pair);
@@ -91,14 +103,12 @@ pub fn length_means(documents: &[FieldTerms<'_>]) -> [f32; Field::ALL.len()] {
     for (field, counts) in documents.iter().flatten() {
         sums[*field as usize] += length(counts);
     }
-    let mut subjects: HashSet<&str> = HashSet::new();
-    for example in examples::EXAMPLES {
-        subjects.extend(example.subjects);
-        sums[example.field() as usize] += length(example.terms) * example.subjects.len() as f32;
+    for example in Example::all() {
+        sums[example.field() as usize] += length(example.terms()) * example.subjects().len() as f32;
     }
     Field::ALL.map(|field| {
         let n = match field {
-            Field::Examples | Field::Expressions => subjects.len(),
+            Field::Examples | Field::Expressions => SUBJECTS.len(),
             _ => documents.len(),
         };
         (sums[field as usize] / n.max(1) as f32).max(1.0)
@@ -154,12 +164,12 @@ pub fn weigh(
     });
     let mut touched: Vec<u32> = Vec::new();
     for (field, counts) in document {
-        for (term, count) in counts.iter() {
-            let frequency = &mut frequencies[*term as usize];
+        for counted in counts.iter() {
+            let frequency = &mut frequencies[counted.term() as usize];
             if *frequency == 0.0 {
-                touched.push(*term);
+                touched.push(counted.term());
             }
-            *frequency += worth[*field as usize] * f32::from(*count);
+            *frequency += worth[*field as usize] * counted.count();
         }
     }
     let score = |term: u32| {
@@ -174,12 +184,13 @@ pub fn saturated(rarity: f32, frequency: f32) -> f32 {
     rarity * frequency / (SATURATION + frequency)
 }
 
-fn count(terms: impl Iterator<Item = u32>) -> Vec<(u32, u8)> {
+fn count(terms: impl Iterator<Item = u32>) -> Vec<Counted> {
     let mut terms: Vec<u32> = terms.collect();
     terms.sort_unstable();
-    terms.chunk_by(|first, second| first == second).map(|same| (same[0], same.len().min(255) as u8)).collect()
+    let same = terms.chunk_by(|first, second| first == second);
+    same.map(|same| Counted::new(same[0], same.len().min(255) as u8)).collect()
 }
 
-fn length(counts: &[(u32, u8)]) -> f32 {
-    counts.iter().map(|(_, count)| f32::from(*count)).sum()
+fn length(counts: &[Counted]) -> f32 {
+    counts.iter().map(|counted| counted.count()).sum()
 }

@@ -10,10 +10,10 @@ use std::borrow::Cow;
 use crate::document::{
     FieldTerms, Meanings, TermKind, keep_whole_triggers, length_means, own_texts, postings, weigh,
 };
-use crate::examples::{self, Example};
+use crate::examples::{Counted, Example, N_SUBJECTS, TERMS};
 use crate::meaning;
 use crate::pattern::Pattern;
-use crate::subjects::Subjects;
+use crate::subjects;
 use crate::terms::Term;
 use crate::text;
 use crate::vocabulary::Vocabulary;
@@ -40,7 +40,7 @@ pub struct Ranking {
     /// Pairs of document and score, term by term.
     scores: Vec<(u32, f32)>,
     /// For each pattern the sentences among its examples, with the rarity of all terms of each.
-    examples: Vec<Vec<(&'static Example, f32)>>,
+    examples: Vec<Vec<(Example, f32)>>,
     /// For each document the meanings of its texts and then of its examples.
     meanings: Vec<Meanings>,
 }
@@ -95,32 +95,39 @@ impl Ranking {
 
         let mut n_texts = vec![0.0_f32; kinds.len()];
         let all = documents.iter().flatten().map(|(_, counts)| counts.as_ref());
-        let all = all.chain(examples::EXAMPLES.iter().map(|example| example.terms));
+        let all = all.chain(Example::all().map(|example| -> &[Counted] { example.terms() }));
         let mut n = 0.0;
         for text in all {
             n += 1.0;
-            text.iter().for_each(|(term, _)| n_texts[*term as usize] += 1.0);
+            text.iter().for_each(|counted| n_texts[counted.term() as usize] += 1.0);
         }
         let rarity: Vec<f32> =
             kinds.iter().zip(&n_texts).map(|(kind, n_texts)| kind.factor() * rarity(n, *n_texts)).collect();
 
         let length_means = length_means(&documents);
-        let mut examples: Vec<Vec<(&Example, f32)>> = Vec::with_capacity(patterns.len());
-        let subjects = Subjects::new(&rarity);
         let mut frequencies = vec![0.0_f32; rarity.len()];
-        for ((pattern, document), meanings) in patterns.iter().zip(&mut documents).zip(&mut meanings) {
-            let own = weigh(document, 1.0, &length_means, &rarity, &mut frequencies);
-            let about = subjects.examples_for(pattern, &own);
-            document.extend(about.iter().map(|example| (example.field(), Cow::Borrowed(example.terms))));
-            meanings.extend(about.iter().filter_map(|example| example.meaning.map(Cow::Borrowed)));
-            let sentences = about.into_iter().filter(|example| !example.is_expression);
-            let total =
-                |example: &Example| example.terms.iter().map(|(term, _)| rarity[*term as usize]).sum();
+        let own: Vec<Vec<(u32, f32)>> = documents
+            .iter()
+            .map(|document| weigh(document, 1.0, &length_means, &rarity, &mut frequencies))
+            .collect();
+        let likeness = subjects::likeness(&rarity, &own);
+        let mut examples: Vec<Vec<(Example, f32)>> = Vec::with_capacity(patterns.len());
+        for (index, pattern) in patterns.iter().enumerate() {
+            let about = subjects::examples_for(pattern, &likeness[index]);
+            let terms = about.iter().map(|example| (example.field(), Cow::Borrowed(example.terms())));
+            documents[index].extend(terms);
+            meanings[index].known.extend(about.iter().filter_map(|example| example.meaning()));
+            let sentences = about.into_iter().filter(|example| !example.is_expression());
+            let total = |example: Example| {
+                example.terms().iter().map(|counted| rarity[counted.term() as usize]).sum()
+            };
             examples.push(sentences.map(|example| (example, total(example))).collect());
         }
-        let unrelated = || examples::EXAMPLES.iter().filter(|example| example.subjects.is_empty());
-        meanings.push(unrelated().filter_map(|example| example.meaning.map(Cow::Borrowed)).collect());
-        documents.push(unrelated().map(|example| (example.field(), Cow::Borrowed(example.terms))).collect());
+        let unrelated = || Example::all().filter(|example| example.subjects().is_empty());
+        meanings
+            .push(Meanings { known: unrelated().filter_map(Example::meaning).collect(), own: Vec::new() });
+        documents
+            .push(unrelated().map(|example| (example.field(), Cow::Borrowed(example.terms()))).collect());
 
         let (starts, scores) = postings(&documents, &length_means, &rarity);
         let rarity_unknown = UNKNOWN_FACTOR * self::rarity(n, 0.0);
@@ -151,7 +158,7 @@ impl Ranking {
             return Tone::Neutral;
         }
         let Some(term) = self.terms.get(stem) else { return Tone::Foreign };
-        let n_subjects = examples::N_SUBJECTS.get(term as usize).copied().unwrap_or_default();
+        let n_subjects = N_SUBJECTS.get(term as usize).copied().unwrap_or_default();
         if n_subjects >= NEUTRAL_SUBJECTS_MIN {
             Tone::Neutral
         } else if self.score(term, self.examples.len()) > 0.0 {
@@ -164,7 +171,7 @@ impl Ranking {
     /// Scores every document for the terms of a context that count.
     pub fn compare(&self, terms: &[Term], counts: impl Fn(&Term) -> bool) -> Comparison {
         let mut parts: Vec<Part> = Vec::with_capacity(terms.len());
-        let mut by_term = vec![0.0; examples::TERMS.len()];
+        let mut by_term = vec![0.0; TERMS.len()];
         let mut unknown: Vec<&str> = Vec::new();
         let (mut rarity, mut rarity_counted) = (0.0_f32, 0.0_f32);
         // Repetition adds nothing: a long context repeats its words.
@@ -204,8 +211,10 @@ impl Ranking {
         let by_words = scores.clone();
 
         let meaning = meaning::of(terms.iter().map(|term| term.key.as_str()));
-        let near =
-            |texts: &Meanings| MEANING_WEIGHT * meaning::nearness(&meaning, texts.iter().map(|text| &**text));
+        let near = |texts: &Meanings| {
+            let texts = texts.known.iter().copied().chain(&texts.own);
+            MEANING_WEIGHT * meaning::nearness(&meaning, texts)
+        };
         let by_meaning: Vec<f32> = self.meanings.iter().map(near).collect();
         // Similarity to every document does not distinguish any.
         let least = by_meaning.iter().copied().fold(f32::INFINITY, f32::min);
@@ -228,10 +237,11 @@ impl Ranking {
     pub fn nearest(&self, comparison: &Comparison, pattern: usize) -> Option<(&'static str, f32)> {
         let mut nearest: Option<(&str, f32)> = None;
         for (example, rarity) in &self.examples[pattern] {
-            let shared: f32 = example.terms.iter().map(|(term, _)| comparison.by_term[*term as usize]).sum();
+            let terms = example.terms().iter();
+            let shared: f32 = terms.map(|counted| comparison.by_term[counted.term() as usize]).sum();
             let likeness = shared / (comparison.rarity * rarity).sqrt();
             if nearest.is_none_or(|(_, most)| likeness > most) {
-                nearest = Some((example.text, likeness));
+                nearest = Some((example.text(), likeness));
             }
         }
         nearest

@@ -15,7 +15,7 @@ pub struct Vocabulary {
 impl Vocabulary {
     /// The number of a term.
     pub fn get(&self, key: &str) -> Option<u32> {
-        let known = SORTED.binary_search_by(|term| TERMS[*term as usize].cmp(key)).ok();
+        let known = SORTED.binary_search_by(|term| TERMS.get(*term as usize).cmp(&Some(key))).ok();
         known.map(|place| SORTED[place]).or_else(|| self.numbers.get(key).copied())
     }
 
@@ -32,11 +32,11 @@ impl Vocabulary {
     /// The term with a number.
     pub fn key(&self, number: u32) -> &str {
         let number = number as usize;
-        TERMS.get(number).copied().unwrap_or_else(|| &self.added[number - TERMS.len()])
+        TERMS.get(number).unwrap_or_else(|| &self.added[number - TERMS.len()])
     }
 
     /// All terms in the order of their numbers.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
-        TERMS.iter().copied().chain(self.added.iter().map(String::as_str))
+        TERMS.iter().map(|term| -> &str { term }).chain(self.added.iter().map(String::as_str))
     }
 }
