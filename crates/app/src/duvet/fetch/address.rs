@@ -40,6 +40,8 @@ impl Hosts {
         }
         match host.parse::<IpAddr>() {
             Ok(address) if !is_named && !is_public(address) => Err(private(&host)),
+            // The address of a proxy is not checked when its name is resolved.
+            Err(_) if !is_named && self.proxies.contains(&host) => Err(private(&host)),
             _ => Ok(()),
         }
     }
@@ -175,6 +177,15 @@ mod tests {
         ] {
             assert!(!is_public(address.parse().unwrap()), "{address}");
         }
+    }
+
+    #[test]
+    fn a_proxy_is_no_source_of_specifications() {
+        let proxies = ["proxy.corp".to_owned()].into();
+        let hosts = Hosts { named: BTreeSet::new(), proxies };
+        let check = |url: &str| hosts.check(&Url::parse(url).unwrap());
+        assert!(check("https://proxy.corp/spec.txt").unwrap_err().contains("is in a private network"));
+        assert_eq!(check("https://example.com/spec.txt"), Ok(()));
     }
 
     #[test]
