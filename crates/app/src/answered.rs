@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use reqwest::blocking::Response;
 
-/// The bytes of an answer, at most `size_max` until the deadline.
+/// The bytes of an answer, at most `bytes_max` until the deadline.
 pub fn read(response: &mut Response, bytes_max: usize, until: Instant) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let mut piece = vec![0; 1 << 16];
