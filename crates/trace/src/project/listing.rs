@@ -1,4 +1,4 @@
-//! Lists the files of a project, and how each is read.
+//! Lists the files of a project, and the ways of reading each.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
@@ -15,7 +15,7 @@ use super::extracted::Extracted;
 use super::files::{Reading, is_inside, show};
 use super::{Options, Project, walk};
 
-/// A file, and all the ways in which it is read.
+/// A file, and the ways of reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePlan {
     /// Relative to the project, if it is in it.
@@ -36,30 +36,30 @@ impl FilePlan {
     }
 }
 
-/// How to read a file.
+/// A way of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileKind {
     /// As source code.
     Source {
         /// The marks of annotations.
         style: Style,
-        /// What annotations are that do not say so.
+        /// The default type of annotations.
         default_kind: AnnotationKind,
-        /// Where the file can be looked at.
+        /// The URL of the file.
         blob_link: Option<Arc<str>>,
     },
     /// As a requirement file.
     Requirements,
 }
 
-/// The files of a project, and the folders in which its globs look for them.
+/// The files of a project, and the folders in which its globs search.
 #[derive(Debug, Default)]
 pub struct Listing {
     /// Each path that a glob matches with a way of reading it. Sorted into plans when all are known.
     entries: Vec<(Arc<str>, Arc<FileKind>)>,
     /// Relative to the project, some more than once.
     pub folders: Vec<PathBuf>,
-    /// The globs of source code that match nothing.
+    /// The globs of source code without matches.
     pub unmatched: Vec<String>,
 }
 
