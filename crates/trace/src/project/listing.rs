@@ -102,7 +102,7 @@ impl Listing {
         });
     }
 
-    /// Leaves out the files that are outside of the project, wherever links lead, and warns of them.
+    /// Leaves out the files that are outside of the project after resolving links, with a warning.
     pub fn confine(&mut self, root: &Path) -> Vec<Diagnostic> {
         let mut folders: HashMap<PathBuf, bool> = HashMap::new();
         let mut outside: BTreeSet<Arc<str>> = BTreeSet::new();
@@ -124,7 +124,7 @@ impl Listing {
         outside.into_iter().map(warning).collect()
     }
 
-    /// Adds the requirement files that `extract` would write, as far as globs match them.
+    /// Adds the requirement files that `extract` would write, if globs match them.
     pub fn add_extracted(&mut self, project: &Project, extracted: &Extracted) {
         let kind = Arc::new(FileKind::Requirements);
         for pattern in requirement_globs(project) {
@@ -133,7 +133,7 @@ impl Listing {
         }
     }
 
-    /// Tells how to read each file, by path.
+    /// Determines how to read each file, by path.
     pub fn plans(&mut self) -> Vec<FilePlan> {
         self.entries.sort_by(|(first, kind), (second, other)| {
             let order =
@@ -150,7 +150,7 @@ impl Listing {
     }
 }
 
-/// The globs of a project's source code, and how each says that files are read.
+/// The globs of a project's source code, with the way of reading their files.
 pub fn sources(project: &Project) -> impl Iterator<Item = (&str, FileKind)> {
     let of_options = project.options.source_patterns.iter().map(|pattern| {
         let (style, pattern) = marks(pattern);
@@ -180,7 +180,7 @@ pub fn globs(project: &Project) -> Vec<&str> {
     sources.chain(of_options).chain(requirement_globs(project)).collect()
 }
 
-/// Cuts `(META,CONTENT)glob` into its marks and the glob.
+/// Splits `(META,CONTENT)glob` into its marks and the glob.
 pub fn marks(pattern: &str) -> (Style, &str) {
     let cut = pattern.strip_prefix('(').and_then(|rest| rest.split_once(')'));
     let Some((marks, glob)) = cut else {
