@@ -162,7 +162,7 @@ impl Model {
         Model { general: general.into(), ..Model::default() }
     }
 
-    /// The same project after changes of some files without requirement files. Also returns the sections whose
+    /// The same project after changes of some files, with unchanged requirements. Also returns the sections whose
     /// citations changed.
     pub fn with(&self, changed: Vec<ChangedFile>) -> (Model, BTreeSet<u32>) {
         let mut model = Model {
