@@ -85,7 +85,7 @@ fn limits() -> [Argument; 2] {
     let tokens = json!({"type": "integer", "minimum": 200, "maximum": 100_000});
     [
         argument("limit", json!({"type": "integer", "minimum": 1}), "").hidden(),
-        argument("max_tokens", tokens, "how long the answer may be; 2,000 when absent").hidden(),
+        argument("max_tokens", tokens, "maximal length of the answer; default 2,000").hidden(),
     ]
 }
 
