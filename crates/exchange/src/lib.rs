@@ -29,7 +29,7 @@ pub use reading::{FileProblem, PROBLEMS_MAX, Reading, TableNotes};
 pub use record::{Field, Place, Record};
 pub use sheet::{
     Known, Mapping, PreviewedColumn, TableFormat, TableOptions, TablePreview, Target, decoded, is_own_csv,
-    own_workbook, preview_table, read_table,
+    own_workbook, plain_priority as priority, preview_table, read_table,
 };
 
 /// Writes records in the given order, without collecting them.

@@ -18,6 +18,7 @@ pub use self::cells::decoded;
 use self::guess::{Columns, is_ours};
 pub use self::guess::{Mapping, Target};
 use self::rows::Rows;
+pub use self::values::plain_priority;
 pub use self::xlsx::own_workbook;
 
 /// The formats of tables.

@@ -42,7 +42,7 @@ impl Output for Me {}
 impl Operation for WhoAmI {
     type Output = Me;
     const NAME: &'static str = "who_am_i";
-    const COMMANDS: &'static [Command] = &[command("auth me")];
+    const COMMANDS: &'static [Command] = &[command("auth me"), command("whoami")];
     const ROUTES: &'static [Route] = &[get("/auth/me")];
     const EFFECT: Effect = Effect::Reads;
     const MODE: Option<Mode> = Some(Mode::Point);

@@ -23,6 +23,9 @@ pub enum Credentials {
     Bearer(String),
     /// A local user on the machine of the store: the named user, or the first administrator.
     Local(Option<String>),
+    /// An agent at the machine of the store: the named user; without a name the only user, and where there are several, the first
+    /// administrator, who may only read.
+    LocalAgent(Option<String>),
     /// A caller whom [`Engine::identify`](crate::Engine::identify) has identified for this request.
     Known(Box<Caller>),
 }
@@ -155,6 +158,7 @@ pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Re
     let secret = match credentials {
         Credentials::None => return Ok(None),
         Credentials::Local(name) => return local(tx, name.as_deref()).map(Some),
+        Credentials::LocalAgent(name) => return local_agent(tx, name.as_deref()).map(Some),
         Credentials::Known(caller) => return Ok(Some((**caller).clone())),
         Credentials::Bearer(secret) => secret,
     };
@@ -216,6 +220,14 @@ fn local(tx: &mut Tx<'_>, name: Option<&str>) -> Result<Caller> {
     Ok(Caller::of(&user, reach))
 }
 
+fn local_agent(tx: &mut Tx<'_>, name: Option<&str>) -> Result<Caller> {
+    let caller = local(tx, name)?;
+    if name.is_some() || user::count_enabled(tx)? <= 1 {
+        return Ok(caller);
+    }
+    Ok(Caller { scopes: Some(vec![Scope::Read]), ..caller })
+}
+
 impl Caller {
     /// A local user, who needs no credentials.
     pub(crate) fn of(user: &user::User, reach: Reach) -> Caller {
@@ -266,6 +278,11 @@ impl Caller {
         let Some(scopes) = &self.scopes else { return Ok(()) };
         if scopes.iter().any(|held| held.covers(scope)) {
             return Ok(());
+        }
+        if self.token_id.is_none() {
+            let message = "this session only reads, because the store has several users and none was chosen: start it with --as USER, \
+                           as in spexus mcp --as ann (spexus user list shows the names)";
+            return Err(Error::forbidden(message).with_more(json!({ "required_scope": scope.name() })));
         }
         let held: Vec<&str> = scopes.iter().map(|scope| scope.name()).collect();
         let message = format!("this needs the scope {}, and the token has {}", scope.name(), held.join(", "));

@@ -2,6 +2,7 @@
 
 pub(crate) mod arguments;
 pub mod browse;
+pub mod compare;
 pub mod criteria;
 pub mod delete;
 pub mod epic;

@@ -6,6 +6,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use store::model::{Kind, Reference, Time};
 
 /// Text of `MIN` to `MAX` characters, without NUL.
@@ -347,6 +348,52 @@ impl JsonSchema for Span {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "string", "examples": ["30d", "12h"] })
+    }
+}
+
+/// A moment in the past: a time, a day, or how long ago, such as `2d`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// A time or the beginning of a day.
+    Moment(Moment),
+    /// How long ago.
+    Ago(Span),
+}
+
+impl Since {
+    /// The time that it means at a time.
+    pub fn at(self, now: Time) -> Time {
+        match self {
+            Since::Moment(moment) => moment.first(),
+            Since::Ago(Span(seconds)) => now.plus_seconds(-seconds),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Since {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Value::String(String::deserialize(deserializer)?);
+        let moment = Moment::deserialize(&text).map(Since::Moment);
+        moment.or_else(|_| Span::deserialize(&text).map(Since::Ago)).map_err(|_| {
+            let found = shortened(text.as_str().unwrap_or_default());
+            de::Error::custom(format!(
+                "expected how long ago, such as 2d or 12h, a day such as 2026-11-15, or a time, found {found:?}"
+            ))
+        })
+    }
+}
+
+impl JsonSchema for Since {
+    fn schema_name() -> Cow<'static, str> {
+        "Since".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "examples": ["2d", "12h", "2026-11-15"] })
     }
 }
 

@@ -24,6 +24,7 @@ pub const BURN_UP: &Entry = &entry::<report::burn_up::GetBurnUp>();
 pub const CHANGE_PASSWORD: &Entry = &entry::<account::ChangePassword>();
 pub const CITED_TEXTS: &Entry = &entry::<thread::cited::CitedTexts>();
 pub const CLEAR_SUSPECT_LINK: &Entry = &entry::<relationship::ClearSuspectLink>();
+pub const COMPARE_VERSIONS: &Entry = &entry::<entity::compare::CompareVersions>();
 pub const COMPARE_BASELINES: &Entry = &entry::<thread::baseline::CompareBaselines>();
 pub const CREATE_PROJECT: &Entry = &entry::<project::CreateProject>();
 pub const CREATE_RELATIONSHIP: &Entry = &entry::<relationship::CreateRelationship>();

@@ -86,6 +86,7 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<entity::delete::RestoreEntity>(),
     entry::<entity::delete::PurgeEntity>(),
     entry::<entity::history::GetHistory>(),
+    entry::<entity::compare::CompareVersions>(),
     entry::<entity::hierarchy::GetHierarchy>(),
     entry::<entity::hierarchy::GetPath>(),
     entry::<specification::ReadAsDocument>(),

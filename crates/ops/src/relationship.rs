@@ -226,7 +226,7 @@ pub struct ClearSuspectLink {
 impl Operation for ClearSuspectLink {
     type Output = Relationship;
     const NAME: &'static str = "clear_suspect_link";
-    const COMMANDS: &'static [Command] = &[command("suspect-link clear")];
+    const COMMANDS: &'static [Command] = &[command("suspect-link clear").taking_several("id")];
     const ROUTES: &'static [Route] = &[post("/suspect-links/{id}/clear")];
     const EFFECT: Effect = Effect::Writes;
     const CHANGE: Change = Change::Edits;

@@ -36,6 +36,7 @@ impl Operation for CreateSteeringDocument {
         r#"{"title": "Security rules", "description": "Card data never reaches a log."}"#,
     )];
     const EFFECT: Effect = Effect::Writes;
+    const POSITIONAL: &'static [&'static str] = &["title"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
         let project = cx.project("project", self.project.as_ref().map(Text::as_str))?;

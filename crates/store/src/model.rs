@@ -97,7 +97,9 @@ impl Kind {
                 || folded.strip_suffix('s') == Some(name)
                 || (*kind == Kind::UserStory
                     && matches!(folded.as_str(), "user_stories" | "story" | "stories"))
-                || (*kind == Kind::AcceptanceCriteria && folded == "acceptance_criterion")
+                || (*kind == Kind::AcceptanceCriteria
+                    && matches!(folded.as_str(), "acceptance_criterion" | "criterion" | "criteria"))
+                || (*kind == Kind::Requirement && matches!(folded.as_str(), "req" | "reqs"))
         })
     }
 

@@ -91,6 +91,12 @@ pub fn count(tx: &mut Tx<'_>) -> Result<i64> {
     Ok(tx.row("select count(*) from user_account", &[], |row| row.get(0))?.unwrap_or_default())
 }
 
+/// How many users can log in.
+pub fn count_enabled(tx: &mut Tx<'_>) -> Result<i64> {
+    let sql = "select count(*) from user_account where disabled = 0";
+    Ok(tx.row(sql, &[], |row| row.get(0))?.unwrap_or_default())
+}
+
 /// How many administrators can log in.
 pub fn count_administrators(tx: &mut Tx<'_>) -> Result<i64> {
     let sql = "select count(*) from user_account where role = 'Administrator' and disabled = 0";

@@ -6,8 +6,8 @@ use similar::{ChangeTag, TextDiff};
 
 use crate::parts::PRIORITIES;
 
-/// Both texts in one, with what went and what came marked.
-pub fn words(old: &str, new: &str) -> Markup {
+/// Both texts in one: what both have, what went and what came, in order.
+pub fn pieces(old: &str, new: &str) -> Vec<(ChangeTag, String)> {
     let diff = TextDiff::from_words(old, new);
     let mut pieces: Vec<(ChangeTag, String)> = Vec::new();
     for change in diff.iter_all_changes() {
@@ -16,9 +16,14 @@ pub fn words(old: &str, new: &str) -> Markup {
             _ => pieces.push((change.tag(), change.value().to_owned())),
         }
     }
+    pieces
+}
+
+/// Both texts in one, with what went and what came marked.
+pub fn words(old: &str, new: &str) -> Markup {
     html! {
         span.diff {
-            @for (tag, text) in pieces {
+            @for (tag, text) in pieces(old, new) {
                 @match tag {
                     ChangeTag::Equal => { (text) }
                     ChangeTag::Delete => { del { (text) } }
@@ -30,7 +35,7 @@ pub fn words(old: &str, new: &str) -> Markup {
 }
 
 /// Fields with texts, which change word by word; the others change as a whole.
-const TEXTS: [&str; 5] = ["title", "description", "rationale", "content", "quote"];
+pub const TEXTS: [&str; 5] = ["title", "description", "rationale", "content", "quote"];
 
 /// How a field of something became another.
 pub fn field(name: &str, change: &Value) -> Markup {

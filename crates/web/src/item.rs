@@ -18,7 +18,7 @@ use crate::pages::has_status;
 use crate::parts::{hidden, kind_of, kind_plural, kind_words, link, post, row, section, text, title};
 
 /// What is directly below a kind: the kind, and the argument that says so.
-const BELOW: &[(Kind, Kind)] = &[
+pub const BELOW: &[(Kind, Kind)] = &[
     (Kind::Epic, Kind::UserStory),
     (Kind::UserStory, Kind::AcceptanceCriteria),
     (Kind::UserStory, Kind::Requirement),

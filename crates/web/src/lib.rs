@@ -19,7 +19,9 @@ mod table;
 mod thread;
 mod time;
 
+pub use self::diff::{TEXTS, pieces as changed_words};
 pub use self::form::{Field, form};
+pub use self::item::BELOW;
 pub use self::layout::{inline_problem, problem, whole};
 pub use self::markdown::render as markdown;
 pub use self::page::{

@@ -36,6 +36,11 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration.";
 pub enum Command {
     /// Create a token and write the configuration
     Init(Init),
+    /// Print a script that completes commands in a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
 }
 
 #[derive(Args, Debug)]

@@ -20,18 +20,19 @@ mod server;
 mod upstream;
 
 use std::{
-    io::{self, IsTerminal, Write},
+    io::{self, Write},
     process::ExitCode,
     sync::Arc,
     time::Duration,
 };
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser};
 
 use crate::{logging, stdio};
-use arguments::{Arguments, Command};
+use arguments::Command;
 use upstream::Upstream;
 
+pub(crate) use arguments::Arguments;
 pub use server::profile;
 
 /// The name of the program, also for the server.
@@ -53,6 +54,12 @@ pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let code = match &arguments.command {
         None => serve(&arguments),
+        Some(Command::Completions { shell }) => {
+            let script = crate::completions(*shell, Arguments::command());
+            // Who closes the pipe early has seen enough.
+            let _ = io::stdout().write_all(script.as_bytes());
+            Ok(DONE)
+        }
         Some(Command::Init(options)) => init::run(options, arguments.config.as_deref()),
     };
     let code = code.unwrap_or_else(|ending| {
@@ -84,12 +91,7 @@ impl Ending {
 fn serve(arguments: &Arguments) -> Result<u8, Ending> {
     let config = config::read(arguments.config.as_deref(), profile()).map_err(Ending::misused)?;
     let upstream = Arc::new(Upstream::new(&config).map_err(Ending::failed)?);
-    if io::stdin().is_terminal() {
-        let _ = writeln!(
-            io::stderr(),
-            "serving MCP: a JSON message a line on stdin; Ctrl-D ends; `{NAME} init` makes a token and the configuration"
-        );
-    }
+    stdio::greet(&config.profile, &format!("`{NAME} init` makes a token and the configuration"));
     if tracing::enabled!(tracing::Level::DEBUG) {
         upstream.spawn(report(upstream.clone()));
     }

@@ -9,7 +9,7 @@ use ops::thread::LookBeside;
 use ops::{Credentials, Engine};
 use store::model::Via;
 use store::revision::{self, Place};
-use store::{Mode, Store};
+use store::{Mode, Store, user};
 
 use crate::requirements::{Requirements, Tools};
 use crate::spexus::config::StoreConfig;
@@ -51,7 +51,7 @@ pub struct Opened {
 impl Local {
     /// A store that is not open yet.
     pub fn new(config: StoreConfig, acting: Option<String>, tools: Arc<Tools>) -> Arc<Local> {
-        let credentials = Credentials::Local(acting);
+        let credentials = Credentials::LocalAgent(acting);
         Arc::new(Local { config, credentials, tools, slot: Mutex::default(), beside: Arc::default() })
     }
 
@@ -129,6 +129,13 @@ impl Local {
             tracing::warn!(
                 "a new store is at {}; `spexus token create` makes a token for it",
                 self.config.location
+            );
+        }
+        if self.credentials == Credentials::LocalAgent(None)
+            && store.wait(Mode::Snapshot, user::count_enabled).map_err(|error| failed(&error))? > 1
+        {
+            tracing::warn!(
+                "the store has several users and none was chosen, so that nothing can be changed; start with --as USER"
             );
         }
         let place = store.wait(Mode::Snapshot, revision::newest_place).map_err(|error| failed(&error))?;

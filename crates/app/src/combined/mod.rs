@@ -10,7 +10,6 @@ mod search;
 mod texts;
 mod turns;
 
-use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
 use clap::ArgMatches;
@@ -79,9 +78,7 @@ pub fn run(matches: &ArgMatches) -> Exit {
         eprintln!("{problems}");
         return Exit::Usage;
     }
-    if io::stdin().is_terminal() {
-        eprintln!("serving MCP: a JSON message a line on stdin; Ctrl-D ends");
-    }
+    stdio::greet(&profile, "`spexus agent add` connects an agent");
     match stdio::serve(profile, combined.start(), options) {
         0 => Exit::Done,
         _ => Exit::Refused,

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::color;
+
 /// Requirements traceability: which code implements and tests what a specification requires
 ///
 /// Comments in the code quote the specification (`//= rfc2324#section-2.1` and `//# The pot MUST …`);
@@ -14,6 +16,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
+
+    /// Read before the arguments are parsed
+    #[arg(long, global = true, value_name = "WHEN", value_parser = color::CHOICES, help = color::HELP)]
+    pub color: Option<String>,
 }
 
 const EXAMPLES: &str = "\
@@ -55,6 +61,11 @@ Examples:
     /// (text, json), MCP_REQUEST_TIMEOUT (30s), MCP_VERSION_POLICY (negotiate, strict), MCP_SERVER_NAME,
     /// MCP_SERVER_TITLE, MCP_SERVER_VERSION. Logs go to stderr.
     Mcp(McpArguments),
+    /// Print a script that completes commands in a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
 }
 
 #[derive(Args, Debug)]

@@ -18,17 +18,18 @@ pub mod server;
 mod survey;
 mod watch;
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 use trace::Diagnostic;
 use trace::project::Options;
 
 use crate::settings::Settings;
 use crate::{logging, managed, stdio};
-use arguments::{Arguments, Command, McpArguments, ProjectArguments};
+pub(crate) use arguments::Arguments;
+use arguments::{Command, McpArguments, ProjectArguments};
 pub(crate) use junit::escape as escape_xml;
 pub(crate) use output::{ChosenBy, Outputs};
 pub(crate) use printable::printable;
@@ -39,6 +40,7 @@ const FAILED: u8 = 1;
 
 /// Runs the program with the arguments and the environment of this process.
 pub fn main() -> ExitCode {
+    crate::color::choose(&std::env::args_os().collect::<Vec<_>>());
     let arguments = Arguments::parse();
     // The server loads projects on a thread of its own.
     if !matches!(arguments.command, Command::Mcp(_)) {
@@ -54,6 +56,9 @@ pub fn main() -> ExitCode {
         Command::Mcp(arguments) => serve(arguments),
         Command::Merge(arguments) => merge::run(arguments),
         Command::Query(arguments) => query::run(arguments),
+        Command::Completions { shell } => {
+            print(&crate::completions(*shell, Arguments::command())).map(|()| DONE)
+        }
     };
     ExitCode::from(done.unwrap_or_else(|failure| {
         show(&failure.problems);
@@ -75,12 +80,7 @@ fn serve(arguments: &McpArguments) -> Result<u8, Failure> {
         ..default
     };
     settings.check().map_err(Failure::new)?;
-    if io::stdin().is_terminal() {
-        let _ = writeln!(
-            io::stderr(),
-            "serving MCP: a JSON message a line on stdin; Ctrl-D ends; `duvet report` asks by hand"
-        );
-    }
+    stdio::greet(&profile, "`duvet report` asks by hand");
     let mut options = Options { is_confined: true, ..nearest_plain_options(&arguments.project)? };
     managed::with_pulled_or_problem(&mut options);
     let server = server::TraceServer::start(options, arguments.output_schemas);

@@ -16,7 +16,7 @@ use super::file::{PROJECT_FILE, ProjectFile};
 use super::live::Live;
 use super::pulled::{PULLED_FILE, Pulled, PulledEntry, PulledFile, key, text_path};
 use crate::duvet::{ChosenBy, Outputs};
-use crate::spexus::{CommandProblem, Exit, check_server, place, tell, told};
+use crate::spexus::{CommandProblem, Exit, check_server, place_of, tell, told};
 
 /// Pulls, or says what would be pulled.
 pub fn run(matches: &ArgMatches) -> Exit {
@@ -124,7 +124,7 @@ pub fn project() -> Result<(Options, ProjectFile), CommandProblem> {
 pub fn source(matches: &ArgMatches, file: &ProjectFile) -> Result<super::Source, CommandProblem> {
     check_server(matches, file.server.as_deref())?;
     // A store that cannot be opened is one that cannot be reached.
-    let place = place(matches);
+    let place = place_of(matches, file.server.as_deref());
     Ok(Box::new(move |entry, arguments| match &place {
         Ok(place) => place.call(entry, arguments).map_err(|problem| problem.to_string()),
         Err(problem) => Err(problem.to_string()),

@@ -19,7 +19,7 @@ use super::pull::{project, source};
 use super::pulled::Pulled;
 use super::reports::{self, Reports};
 use crate::settings::Settings;
-use crate::spexus::{CommandProblem, Exit, Place, check_server, config, place, tell, told};
+use crate::spexus::{CommandProblem, Exit, Place, check_server, config, place_of, tell, told};
 
 /// At most this many problems of each kind are printed.
 const PROBLEMS_TOLD: usize = 20;
@@ -69,7 +69,7 @@ fn push(matches: &ArgMatches) -> Result<Exit, CommandProblem> {
             "the checkout is of commit {found}, and its files differ from {said}, which is pushed as changed"
         ));
     }
-    let place = place(matches)?;
+    let place = place_of(matches, file.server.as_deref())?;
     let is_dry_run = matches.get_flag("dry-run");
     let mut is_bad = false;
     if is_dry_run {

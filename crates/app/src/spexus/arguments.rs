@@ -8,8 +8,11 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use clap_complete::Shell;
 
-use super::{Exit, backup, commands, describe, doctor, migrate, print, serve};
-use crate::{combined, gate, managed};
+use super::{
+    Exit, agent, backup, commands, describe, doctor, edit, health, here, migrate, print, serve, several,
+    suggest,
+};
+use crate::{color, combined, gate, managed};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -18,9 +21,12 @@ const STYLES: Styles = Styles::styled()
 
 /// Understands the command line and runs what it asks for.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
-    let matches = match command().try_get_matches_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    color::choose(&arguments);
+    let matches = match command().try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => {
+            let error = suggest::improve(error, &arguments);
             let printed = error.print().and_then(|()| std::io::stdout().flush());
             return if error.use_stderr() { Exit::Usage } else { print::written(printed) };
         }
@@ -30,6 +36,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Some(("mcp", matches)) => combined::run(matches),
         Some(("migrate", matches)) => migrate::run(matches),
         Some(("doctor", matches)) => doctor::run(matches),
+        Some(("health", matches)) => health::run(matches),
         Some(("backup", matches)) => backup::backup(matches),
         Some(("restore", matches)) => backup::restore(matches),
         Some(("check", matches)) => gate::run(matches),
@@ -39,9 +46,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Some(("evidence", matches)) if let Some(("add", matches)) = matches.subcommand() => {
             managed::push(matches)
         }
+        Some(("edit", matches)) => edit::run(matches),
+        Some(("status", matches)) => several::status(matches),
+        Some(("assign", matches)) => several::assign(matches),
+        Some(("agent", matches)) => agent::run(matches),
         Some(("completions", matches)) => completions(matches),
         Some((name, matches)) => commands::run(name, matches),
-        None => Exit::Usage,
+        None => here::run(&matches),
     }
 }
 
@@ -51,8 +62,6 @@ pub fn command() -> Command {
         .about("Requirements, their traces in code, and the threats against them, for people and AI agents")
         .version(env!("CARGO_PKG_VERSION"))
         .styles(STYLES)
-        .subcommand_required(true)
-        .arg_required_else_help(true)
         .args(everywhere())
         .subcommand(
             Command::new("serve")
@@ -107,6 +116,16 @@ pub fn command() -> Command {
                 .about("Look at the store, the configuration and the server, and say what to do"),
         )
         .subcommand(
+            Command::new("health")
+                .about("Ask a running server whether its store can be read and written; for health checks")
+                .long_about(
+                    "Ask a running server whether its store can be read and written; for health checks\n\n\
+                     Asks the server on this machine, at the address of --listen (SPEXUS_LISTEN), or the one of --server. Exits with 0 if it \
+                     is ready, and with 1 if it is not or does not answer within 5 s.",
+                )
+                .arg(text("listen", "ADDRESS").help("Where the server listens [default: 127.0.0.1:8080]")),
+        )
+        .subcommand(
             Command::new("backup")
                 .about("Write everything into a new file, while the server goes on")
                 .arg(file_argument("The file to make")),
@@ -118,6 +137,9 @@ pub fn command() -> Command {
                 .arg(flag("replace").help("Replace everything in the store; what was revoked in it stays revoked"))
                 .arg(flag("revoke-tokens").help("Revoke all tokens that the backup brings along")),
         )
+        .subcommand(edit::command())
+        .subcommands(several::commands())
+        .subcommand(agent::command())
         .subcommand(gate::command())
         .subcommands(managed::commands())
         .subcommand(
@@ -129,7 +151,7 @@ pub fn command() -> Command {
 }
 
 /// Flags that every command takes.
-fn everywhere() -> [Arg; 7] {
+fn everywhere() -> [Arg; 8] {
     [
         text("database", "URL").help("The store: sqlite:PATH or postgres://USER@HOST/DATABASE"),
         path("database-ca").help("A PEM file with the certificate that signs PostgreSQL's"),
@@ -142,6 +164,7 @@ fn everywhere() -> [Arg; 7] {
             "Act as this user on the local store, not with --server [default: the first administrator]",
         ),
         flag("json").help("Print JSON"),
+        text("color", "WHEN").value_parser(color::CHOICES).help(color::HELP),
     ]
     .map(|arg| arg.global(true).help_heading("Everywhere"))
 }
@@ -169,8 +192,5 @@ pub fn file(matches: &ArgMatches, name: &str) -> Option<PathBuf> {
 
 fn completions(matches: &ArgMatches) -> Exit {
     let Some(shell) = matches.get_one::<Shell>("shell") else { return Exit::Usage };
-    // It panics where it cannot write, as in a pipe that is closed.
-    let mut text = Vec::new();
-    clap_complete::generate(*shell, &mut command(), "spexus", &mut text);
-    print::raw(&String::from_utf8_lossy(&text))
+    print::raw(&crate::completions(*shell, command()))
 }

@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::ArgMatches;
-use ops::{Arguments, Call, Credentials, Engine, Entry, Error, ErrorKind, FieldError, OnProgress, Progress};
+use ops::{
+    Arguments, Call, Credentials, Engine, Entry, Error, ErrorKind, FieldError, OnProgress, Progress, known,
+};
 use serde_json::Value;
 use store::Store;
 use store::model::{Reference, Via};
@@ -15,7 +17,7 @@ use super::config::{self, StoreConfig};
 use super::gather::{self, Gathered, gather};
 use super::remote::Remote;
 use super::target::Target;
-use super::{Exit, now, print};
+use super::{Exit, auth, credentials, now, print, several, show};
 use crate::managed::{PROJECT_FILE, origin};
 use crate::tmkb::Patterns;
 
@@ -37,13 +39,32 @@ pub fn run(first: &str, matches: &ArgMatches) -> Exit {
     };
     let as_json = leaf.get_flag("json");
     let is_file = entry.answers_file && !as_json;
+    let is = |known: &Entry| entry.name == known.name;
     let result = gather(entry, command, leaf).and_then(|gathered| {
         if is_file {
-            export(entry, gathered.arguments, leaf)
-        } else {
-            call(entry, gathered, leaf).map(Finish::Answer)
+            return export(entry, gathered.arguments, leaf);
         }
+        let gathered =
+            if is(known::CLEAR_SUSPECT_LINK) { several::links_of(gathered, leaf)? } else { gathered };
+        if !gathered.several.is_empty() {
+            return several::call(entry, command, gathered, leaf).map(Finish::Answer);
+        }
+        if is(known::LOGIN) && auth::is_for_server(leaf) {
+            return auth::login(gathered.arguments, leaf).map(Finish::Exit);
+        }
+        if is(known::LOGOUT) && auth::is_for_server(leaf) {
+            return auth::logout(leaf).map(Finish::Exit);
+        }
+        if is(known::GET_ENTITY) && !as_json {
+            return show::run(&place(leaf)?, gathered.arguments).map(Finish::Exit);
+        }
+        call(entry, gathered, leaf).map(Finish::Answer)
     });
+    ended(entry, result, as_json)
+}
+
+/// Tells what came of a command, and returns the exit code.
+pub fn ended(entry: &'static Entry, result: Result<Finish, CommandProblem>, as_json: bool) -> Exit {
     match result {
         Ok(Finish::Answer(answer)) => finish(entry, &answer, as_json),
         Ok(Finish::Exit(exit)) => exit,
@@ -120,7 +141,7 @@ impl From<Error> for CommandProblem {
 }
 
 /// What came of a command.
-enum Finish {
+pub enum Finish {
     /// An answer to print.
     Answer(Value),
     /// Nothing is left to print.
@@ -201,9 +222,10 @@ pub fn check_server(matches: &ArgMatches, named: Option<&str>) -> Result<(), Com
     let server: Option<String> = settings.optional("SPEXUS_SERVER");
     let own = server.as_deref().map(|server| origin(server).unwrap_or_else(|_| server.to_owned()));
     match (named, own) {
+        (Some(named), None) if credentials::find(named).is_some() => Ok(()),
         (Some(named), None) => {
             let message = format!(
-                "{PROJECT_FILE} names the server {named}, which is not known here; if you trust it, pass --server {named} or set SPEXUS_SERVER"
+                "{PROJECT_FILE} names the server {named}, which is not known here; if you trust it, log in with `spexus auth login --server {named}`, or pass --server and --token"
             );
             Err(CommandProblem::Usage(message))
         }
@@ -219,10 +241,18 @@ pub fn check_server(matches: &ArgMatches, named: Option<&str>) -> Result<(), Com
 
 /// Where the operations of a command run.
 pub fn place(matches: &ArgMatches) -> Result<Place, CommandProblem> {
+    place_of(matches, None)
+}
+
+/// The same in a project that names a server: [`check_server`] has found that the user is logged in there, or asks it anyway.
+pub fn place_of(matches: &ArgMatches, project_server: Option<&str>) -> Result<Place, CommandProblem> {
     let mut settings = config::settings(matches);
     crate::logging::start_with_time(&mut settings, LevelFilter::WARN);
     let server = config::server(&mut settings);
+    let server = server
+        .or_else(|| project_server.filter(|named| credentials::find(named).is_some()).map(str::to_owned));
     let token: Option<String> = settings.optional("SPEXUS_TOKEN");
+    let token = token.or_else(|| Some(credentials::find(server.as_deref()?)?.secret));
     let acting: Option<String> = settings.optional("SPEXUS_AS");
     let config::Config { store, http, .. } = config::read(&mut settings);
     settings.check().map_err(|problems| CommandProblem::Usage(problems.to_string()))?;
@@ -282,7 +312,7 @@ pub fn open(config: &StoreConfig) -> Result<Store, CommandProblem> {
 fn finish(entry: &Entry, answer: &Value, as_json: bool) -> Exit {
     let printed = if as_json { print::json(answer) } else { print::answer(entry, answer) };
     if printed != Exit::Done && entry.writes() {
-        print::tell("what was asked for is done, only its answer is lost");
+        print::tell("the change was made, but its output could not be written");
     }
     printed.and(if has_findings(answer) { Exit::Refused } else { Exit::Done })
 }

@@ -159,7 +159,9 @@ fn ignore_others(settings: &mut Settings) {
 fn store(settings: &mut Settings) -> StoreConfig {
     let default = Location::Sqlite(data_folder().join("spexus.db"));
     let named = settings.optional("SPEXUS_DATABASE");
-    let (is_named, location) = (named.is_some(), named.unwrap_or(default));
+    let password = database_password(settings);
+    let (is_named, location) =
+        (named.is_some(), with_password(named.unwrap_or(default), password.as_deref()));
     let defaults = Options::default();
     let options = Options {
         connections: settings.value("SPEXUS_DATABASE_CONNECTIONS", defaults.connections as u32).clamp(1, 500)
@@ -168,14 +170,44 @@ fn store(settings: &mut Settings) -> StoreConfig {
         wait_max: settings.value("SPEXUS_DATABASE_WAIT", defaults.wait_max),
         certificate_authority: settings.optional("SPEXUS_DATABASE_CA"),
         notice: |line| tracing::info!("{line}"),
-        listen_url: listen_url(settings),
+        listen_url: listen_url(settings, password.as_deref()),
     };
     StoreConfig { location, is_named, options }
 }
 
+/// Reads the password of PostgreSQL from a file, because containers and service managers provide secrets as files.
+fn database_password(settings: &mut Settings) -> Option<String> {
+    const NAME: &str = "SPEXUS_DATABASE_PASSWORD_FILE";
+    let path: PathBuf = settings.optional(NAME)?;
+    match std::fs::read_to_string(&path) {
+        Ok(text) if !text.trim_end().is_empty() => Some(text.trim_end_matches(['\r', '\n']).to_owned()),
+        Ok(_) => {
+            settings.problem(format!("{NAME}: {}: expected a password, found nothing", path.display()));
+            None
+        }
+        Err(error) => {
+            settings.problem(format!("{NAME}: {}: {error}", path.display()));
+            None
+        }
+    }
+}
+
+/// Adds the password to a URL of PostgreSQL as a parameter, which takes precedence over one before the host and is never printed.
+fn with_password(location: Location, password: Option<&str>) -> Location {
+    match (location, password) {
+        (Location::Postgres(url), Some(password)) => {
+            let password =
+                percent_encoding::utf8_percent_encode(password, percent_encoding::NON_ALPHANUMERIC);
+            let sign = if url.contains('?') { '&' } else { '?' };
+            Location::Postgres(format!("{url}{sign}password={password}"))
+        }
+        (location, _) => location,
+    }
+}
+
 /// Where to hear of changes, if not from the store's own server.
-fn listen_url(settings: &mut Settings) -> Option<String> {
-    match settings.optional("SPEXUS_LISTEN_DATABASE")? {
+fn listen_url(settings: &mut Settings, password: Option<&str>) -> Option<String> {
+    match with_password(settings.optional("SPEXUS_LISTEN_DATABASE")?, password) {
         Location::Postgres(url) => Some(url),
         Location::Sqlite(_) => {
             settings.problem("SPEXUS_LISTEN_DATABASE: expected postgres://USER@HOST/DATABASE".to_owned());
@@ -253,16 +285,33 @@ impl FromSetting for ToolSets {
 
 /// Where a user's data belongs.
 fn data_folder() -> PathBuf {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = || variable("HOME").unwrap_or_else(|| PathBuf::from("."));
+    user_folder("XDG_DATA_HOME", ".local/share")
+}
+
+/// Where a user's configuration belongs.
+pub fn config_folder() -> PathBuf {
+    user_folder("XDG_CONFIG_HOME", ".config")
+}
+
+fn user_folder(xdg: &str, otherwise: &str) -> PathBuf {
     let base = if cfg!(windows) {
         variable("APPDATA").unwrap_or_else(home)
     } else if cfg!(target_os = "macos") {
         home().join("Library/Application Support")
     } else {
-        variable("XDG_DATA_HOME").unwrap_or_else(|| home().join(".local/share"))
+        // A path that is not absolute is invalid, and ignored.
+        variable(xdg).filter(|folder| folder.is_absolute()).unwrap_or_else(|| home().join(otherwise))
     };
     base.join("spexus")
+}
+
+/// The user's home.
+pub fn home() -> PathBuf {
+    variable("HOME").unwrap_or_else(|| PathBuf::from("."))
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 impl FromSetting for Location {

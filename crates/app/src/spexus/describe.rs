@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use clap::{Arg, ArgAction, ArgGroup, Command, ValueHint};
+use clap::{Arg, ArgAction, Command, Id, ValueHint};
 use ops::{Arguments, Entry};
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ fn place(root: Command, words: &[&'static str], make: impl FnOnce(Command) -> Co
     let [word, rest @ ..] = words else { return make(root) };
     let root = match root.find_subcommand(word) {
         Some(_) => root,
-        None => root.subcommand(Command::new(*word)),
+        None => root.subcommand(named(word)),
     };
     root.mut_subcommand(word, |sub| {
         if rest.is_empty() {
@@ -40,6 +40,27 @@ fn place(root: Command, words: &[&'static str], make: impl FnOnce(Command) -> Co
         };
         place(sub, rest, make)
     })
+}
+
+/// Other names of commands and groups: those that help shows, and those that people try.
+const ALIASES: [(&str, &[&str], &[&str]); 9] = [
+    ("epic", &[], &["epics"]),
+    ("user-story", &["story"], &["stories", "user-stories"]),
+    ("acceptance-criteria", &["criterion"], &["criteria", "acceptance-criterion", "ac"]),
+    ("requirement", &["req"], &["requirements", "reqs"]),
+    ("steering-document", &["steering"], &["steering-documents"]),
+    ("comment", &[], &["comments"]),
+    ("list", &["ls"], &[]),
+    ("create", &[], &["new"]),
+    ("delete", &["rm"], &["remove"]),
+];
+
+fn named(word: &'static str) -> Command {
+    let command = Command::new(word);
+    match ALIASES.iter().find(|(name, ..)| *name == word) {
+        Some((_, shown, hidden)) => command.visible_aliases(*shown).aliases(*hidden),
+        None => command,
+    }
 }
 
 /// What the commands of a group are for.
@@ -89,40 +110,31 @@ fn describe(mut leaf: Command, entry: &'static Entry, command: &'static ops::Com
         Some(summary) => leaf.about(summary),
         None => leaf.about(entry.summary()).long_about(joined(&entry.documentation())),
     };
-    let (mut place, mut usage) = (0, format!("spexus {} [OPTIONS]", command.words));
-    for name in entry.positional.iter().copied().filter(|name| command.takes(name)) {
-        place += 1;
-        let schema = arguments.property(name).cloned().unwrap_or_default();
-        let is_file = entry.takes_file.is_some_and(|file| file.content == name);
-        let (value, about) = if is_file {
-            ("FILE".to_owned(), "The file, or - for standard input".to_owned())
-        } else {
-            (name.to_uppercase(), text_of(&schema))
-        };
-        let arg = Arg::new(name).index(place).value_name(value).help(about);
-        let is_required = arguments.is_required(name);
-        // What is imported comes from a file anyway.
-        leaf = if is_file {
-            leaf.arg(arg.required(is_required))
-        } else {
-            with_twin(leaf, arg, name, &schema, is_required)
-        };
-        // Left to itself, usage would put what has a choice before what stands first.
-        if is_required && takes_file(&schema) && !is_file {
-            usage.push_str(&format!(" <{}|--{name}-file <FILE>>", name.to_uppercase()));
-            leaf = leaf.override_usage(usage.clone());
-        } else {
-            usage.push_str(&format!(" <{}>", name.to_uppercase()));
-        }
-    }
+    let must = |name: &str| arguments.is_required(name) && command.default_of(name).is_none();
+    let mut usage = format!("spexus {} [OPTIONS]", command.words);
     for (name, schema) in arguments.properties() {
         if !command.takes(name) || entry.positional.contains(&name) {
             continue;
         }
         // The name of a file tells its format.
         let is_told = entry.takes_file.is_some_and(|file| file.format == name);
-        leaf = option(leaf, name, schema, arguments.is_required(name) && !is_told);
+        let is_required = must(name) && !is_told;
+        if is_required {
+            let (long, value) = (long_name(name), name.to_uppercase());
+            usage.push_str(&match takes_file(schema) {
+                true => format!(" <--{long} <{value}>|--{long}-file <FILE>>"),
+                false => format!(" --{long} <{value}>"),
+            });
+        }
+        leaf = option(leaf, command, name, schema, is_required);
     }
+    let positional = entry.positional.iter().copied().filter(|name| command.takes(name));
+    for (index, name) in positional.enumerate() {
+        let schema = arguments.property(name).cloned().unwrap_or_default();
+        leaf = in_place(leaf, entry, command, (index + 1, name), &schema, must(name));
+        usage.push_str(&place_in_usage(entry, command, name, &schema, must(name)));
+    }
+    leaf = leaf.override_usage(usage);
     let clears = |(name, schema): (&str, &Value)| {
         command.takes(name) && gather::takes_null(entry, schema) && text_of(schema).contains("null")
     };
@@ -139,10 +151,73 @@ fn describe(mut leaf: Command, entry: &'static Entry, command: &'static ops::Com
     leaf
 }
 
-fn option(leaf: Command, name: &str, schema: &Value, required: bool) -> Command {
+/// Adds an argument that needs no flag. It may be given with its flag as well.
+fn in_place(
+    leaf: Command,
+    entry: &Entry,
+    command: &ops::Command,
+    (place, name): (usize, &'static str),
+    schema: &Value,
+    is_required: bool,
+) -> Command {
+    let arg = Arg::new(name).index(place);
+    if is_file(entry, name) {
+        return leaf
+            .arg(arg.value_name("FILE").help("The file, or - for standard input").required(is_required));
+    }
+    let mut arg = arg.value_name(name.to_uppercase()).help(text_of(schema));
+    if let Some(default) = command.default_of(name) {
+        arg = arg.default_value(default);
+    }
+    if command.several == Some(name) {
+        arg = arg.num_args(1..).help(format!("{} Several may be given.", text_of(schema)));
+    }
+    let flag = Arg::new(gather::flag_of(name)).long(long_name(name)).value_name(name.to_uppercase());
+    let flag = flag.hide(true).allow_hyphen_values(true);
+    with_twins(leaf, vec![arg, with_old_name(flag, name)], name, schema, is_required)
+}
+
+/// What usage says of an argument that needs no flag. Left to itself, it would show all its forms.
+fn place_in_usage(
+    entry: &Entry,
+    command: &ops::Command,
+    name: &str,
+    schema: &Value,
+    is_required: bool,
+) -> String {
+    let value = name.to_uppercase();
+    let more = if command.several == Some(name) { "..." } else { "" };
+    match (is_required, takes_file(schema) && !is_file(entry, name)) {
+        (true, true) => format!(" <{value}|--{}-file <FILE>>", long_name(name)),
+        (true, false) => format!(" <{value}>{more}"),
+        (false, _) => format!(" [{value}]{more}"),
+    }
+}
+
+fn is_file(entry: &Entry, name: &str) -> bool {
+    entry.takes_file.is_some_and(|file| file.content == name)
+}
+
+/// The flag of an argument: `--epic` for `epic_id`, because names are given as often as ids. `--token` is a flag of all commands.
+fn long_name(name: &str) -> String {
+    name.strip_suffix("_id").filter(|name| *name != "token").unwrap_or(name).replace('_', "-")
+}
+
+/// Also takes the flag with the whole name, and a short name where a group of commands has one.
+fn with_old_name(arg: Arg, name: &str) -> Arg {
+    let (long, whole) = (long_name(name), name.replace('_', "-"));
+    let arg = if whole == long { arg } else { arg.alias(whole) };
+    match ALIASES.iter().find(|(word, ..)| *word == long) {
+        Some((_, [short, ..], _)) => arg.visible_alias(*short),
+        _ => arg,
+    }
+}
+
+fn option(leaf: Command, command: &ops::Command, name: &str, schema: &Value, required: bool) -> Command {
     // Names of arguments live as long as the program; there are a few hundred of them.
-    let long = name.replace('_', "-");
+    let long = long_name(name);
     let mut arg = Arg::new(name.to_owned()).long(long.clone()).help(text_of(schema));
+    arg = with_old_name(arg, name);
     if ops::may_be(schema, "boolean") {
         arg = arg.num_args(0..=1).require_equals(true).default_missing_value("true").value_name("true|false");
     } else if gather::is_json(schema) {
@@ -162,29 +237,38 @@ fn option(leaf: Command, name: &str, schema: &Value, required: bool) -> Command 
     if !choices.is_empty() {
         arg = arg.value_parser(Choices(choices));
     }
-    with_twin(leaf, arg, name, schema, required)
+    if let Some(default) = command.default_of(name) {
+        arg = arg.default_value(default);
+    }
+    with_twins(leaf, vec![arg], name, schema, required)
 }
 
-/// Adds an argument, and beside a long text or a secret another that reads it from a file or from standard input.
-fn with_twin(leaf: Command, arg: Arg, name: &str, schema: &Value, required: bool) -> Command {
-    let long = name.replace('_', "-");
-    let twin = if name.ends_with("password") {
-        Arg::new(format!("{name}-stdin"))
-            .long(format!("{long}-stdin"))
-            .action(ArgAction::SetTrue)
-            .help("Read it as a line of standard input; on a terminal, ask for it")
+/// Adds the forms of an argument, and beside a long text or a secret another that reads it from a file or from standard input.
+fn with_twins(mut leaf: Command, mut forms: Vec<Arg>, name: &str, schema: &Value, required: bool) -> Command {
+    let long = long_name(name);
+    if name.ends_with("password") {
+        forms.push(
+            Arg::new(format!("{name}-stdin"))
+                .long(format!("{long}-stdin"))
+                .action(ArgAction::SetTrue)
+                .help("Read it as a line of standard input; on a terminal, ask for it"),
+        );
     } else if takes_file(schema) {
-        Arg::new(format!("{name}-file"))
-            .long(format!("{long}-file"))
-            .value_name("FILE")
-            .value_hint(ValueHint::FilePath)
-            .help("Read it from a file, or - for standard input")
-    } else {
-        return leaf.arg(arg.required(required));
-    };
-    // One of them, and not both; usage says so.
-    let either = ArgGroup::new(format!("{name}-or-file")).args([arg.get_id(), twin.get_id()]);
-    leaf.group(either.required(required)).arg(arg).arg(twin)
+        forms.push(
+            Arg::new(format!("{name}-file"))
+                .long(format!("{long}-file"))
+                .value_name("FILE")
+                .value_hint(ValueHint::FilePath)
+                .help("Read it from a file, or - for standard input"),
+        );
+    }
+    // One of them, and not two. The first is required, unless one that it conflicts with is given.
+    let ids: Vec<Id> = forms.iter().map(|form| form.get_id().clone()).collect();
+    for (index, form) in forms.into_iter().enumerate() {
+        let others = ids.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, id)| id.clone());
+        leaf = leaf.arg(form.conflicts_with_all(others).required(required && index == 0));
+    }
+    leaf
 }
 
 fn takes_file(schema: &Value) -> bool {

@@ -9,10 +9,12 @@ use serde_json::{Value, json};
 use store::{Location, Mode, State, Store, health, user};
 use tracing::level_filters::LevelFilter;
 
+use super::agent::{self, Found};
 use super::commands::CommandProblem;
 use super::config::{self, StoreConfig};
 use super::remote::Remote;
-use super::{Exit, print};
+use super::{Exit, credentials, print};
+use crate::managed::{self, PROJECT_FILE, ProjectFile};
 
 /// One thing that was looked at.
 struct Finding {
@@ -49,11 +51,71 @@ pub fn run(matches: &ArgMatches) -> Exit {
             Err(message) => ill("tls", message, "give a PEM certificate chain and its key"),
         });
     }
-    match server {
-        Some(server) => look_at_server(&server, token, &mut findings),
+    let file = look_at_project(&mut findings);
+    match &server {
+        Some(server) => {
+            let token = token.or_else(|| credentials::find(server).map(|login| login.secret));
+            look_at_server(server, token, &mut findings);
+        }
         None => look_at_store(&config.store, &mut findings),
     }
+    // The project's server, beside the store, where the user has logged in to it.
+    if let Some(named) = file.and_then(|file| file.server).filter(|named| server.as_ref() != Some(named)) {
+        match credentials::find(&named) {
+            Some(login) => look_at_server(&named, Some(login.secret), &mut findings),
+            None => findings.push(ill(
+                "server",
+                format!("{PROJECT_FILE} names {named}, and there is no login to it"),
+                &format!("spexus auth login --server {named}, if you trust it"),
+            )),
+        }
+    }
+    look_at_agents(&mut findings);
     report(&findings, matches.get_flag("json"))
+}
+
+/// Looks at the project that this folder is in, if it is in one.
+fn look_at_project(findings: &mut Vec<Finding>) -> Option<ProjectFile> {
+    let folder = std::env::current_dir().ok()?;
+    let root = folder.ancestors().find(|folder| managed::is_root(folder))?;
+    match ProjectFile::read(root) {
+        Ok(file) => {
+            let about = match &file {
+                Some(file) => format!("{}: project {}", root.display(), file.project),
+                None => format!("{}: traces of documents, no {PROJECT_FILE}", root.display()),
+            };
+            findings.push(well("project", about));
+            file
+        }
+        Err(problems) => {
+            let lines: Vec<String> = problems.iter().map(crate::duvet::server::line).collect();
+            findings.push(ill(
+                "project",
+                lines.join("\n"),
+                "correct the file; nothing in it is used until then",
+            ));
+            None
+        }
+    }
+}
+
+/// Looks at the configurations of agents that start Spexus.
+fn look_at_agents(findings: &mut Vec<Finding>) {
+    let Ok(root) = agent::root() else { return };
+    for Found { host, path, start } in agent::found(&root) {
+        let shown = format!("{}, {}", host.name(), path.display());
+        let again = format!("spexus agent add {} --write", host.name());
+        findings.push(match start {
+            Err(message) => ill("agent", format!("{shown}: {message}"), "correct the file"),
+            Ok(start) if !start.is_there() => {
+                let message = format!("{shown} starts {}, which cannot be found", start.command);
+                ill("agent", message, &format!("install it, or write the configuration again: {again}"))
+            }
+            Ok(start) => {
+                well("agent", format!("{shown} starts {} {}", start.command, start.arguments.join(" ")))
+            }
+        });
+    }
 }
 
 fn look_at_store(config: &StoreConfig, findings: &mut Vec<Finding>) {
@@ -228,7 +290,7 @@ fn look_at_server(server: &str, token: Option<String>, findings: &mut Vec<Findin
             let advice = if has_token {
                 "a new one is made on the server's machine, with spexus token create NAME --user USER, or by an administrator"
             } else {
-                "set SPEXUS_TOKEN"
+                "spexus auth login --server URL, or set SPEXUS_TOKEN"
             };
             findings.push(ill("token", error.message, advice));
         }

@@ -13,6 +13,31 @@ use super::commands::CommandProblem;
 pub struct Gathered {
     pub arguments: Value,
     pub upload: Option<Upload>,
+    /// Values of the argument of which the command takes several, when it got more than one.
+    pub several: Vec<String>,
+}
+
+/// The flag of an argument that needs none.
+pub fn flag_of(name: &str) -> String {
+    format!("{name}-flag")
+}
+
+/// Priorities by their numbers: `high` and `P2` are 2. Whether a number is one of them, the operation decides.
+pub fn priorities(text: &str) -> Result<String, CommandProblem> {
+    const NAMES: [&str; 4] = ["critical", "high", "medium", "low"];
+    let number = |word: &str| match exchange::priority(word) {
+        Some(number) => Ok(number.to_string()),
+        None if word.trim().parse::<i64>().is_ok() => Ok(word.to_owned()),
+        None => {
+            let nearest = nearest::nearest(word, NAMES);
+            let meant = nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+            let names = NAMES.join(", ");
+            Err(CommandProblem::Usage(format!(
+                "priority: expected {names}, or 1 to 4, found {word:?}{meant}"
+            )))
+        }
+    };
+    Ok(text.split(',').map(number).collect::<Result<Vec<_>, _>>()?.join(","))
 }
 
 /// The arguments of an operation.
@@ -23,9 +48,22 @@ pub fn gather(
 ) -> Result<Gathered, CommandProblem> {
     let known = Arguments::new(entry.input_schema());
     let (mut arguments, mut upload) = (Map::new(), None);
+    let mut several = Vec::new();
     for (name, schema) in known.properties() {
-        let given = matches.try_get_many::<String>(name).ok().flatten().into_iter().flatten();
-        for text in given {
+        let flag = flag_of(name);
+        let forms = [name, flag.as_str()];
+        let given: Vec<&String> = forms
+            .iter()
+            .flat_map(|form| matches.try_get_many::<String>(form).ok().flatten())
+            .flatten()
+            .collect();
+        if command.several == Some(name) && given.len() > 1 {
+            several = given.into_iter().cloned().collect();
+            continue;
+        }
+        // The default is in the place of an argument whose flag is given.
+        let flag_is_given = matches.try_get_one::<String>(&flag).is_ok_and(|given| given.is_some());
+        for text in given.into_iter().skip(usize::from(flag_is_given && command.default_of(name).is_some())) {
             match text.as_str() {
                 "null" if takes_null(entry, schema) => {
                     arguments.insert(name.to_owned(), Value::Null);
@@ -34,6 +72,7 @@ pub fn gather(
                 text if is_json(schema) => {
                     arguments.insert(name.to_owned(), json_of(name, text)?);
                 }
+                text if name == "priority" => known.add(&mut arguments, name, &priorities(text)?),
                 text => known.add(&mut arguments, name, text),
             }
         }
@@ -57,7 +96,7 @@ pub fn gather(
         arguments.insert(content.to_owned(), json!(""));
         upload = Some(take(&path).map_err(|error| unread(&path, &error))?);
     }
-    Ok(Gathered { arguments: Value::Object(arguments), upload })
+    Ok(Gathered { arguments: Value::Object(arguments), upload, several })
 }
 
 /// The word null itself, where the bare word clears a field.

@@ -1,24 +1,34 @@
 //! The program `spexus`: the server, and every operation as a command.
 
+mod agent;
 mod arguments;
+mod auth;
 mod backup;
 mod bar;
 mod commands;
 pub mod config;
+mod credentials;
 mod demo;
 mod describe;
 mod doctor;
+mod edit;
 mod gather;
+mod health;
+mod here;
 pub mod http;
 pub mod manual;
 mod migrate;
 mod print;
+mod private_file;
 mod remote;
 mod serve;
+mod several;
+mod show;
+mod suggest;
 mod target;
 
-pub(crate) use arguments::{flag, text};
-pub(crate) use commands::{CommandProblem, Place, check_server, has_store, place, told};
+pub(crate) use arguments::{command, flag, text};
+pub(crate) use commands::{CommandProblem, Place, check_server, has_store, place_of, told};
 pub(crate) use print::{raw as print_raw, tell};
 
 use std::process::ExitCode;
@@ -59,6 +69,19 @@ pub fn main() -> ExitCode {
     let exit = arguments::run(std::env::args_os());
     crate::logging::finish();
     exit.into()
+}
+
+/// A program that a variable names, with the arguments that it may have, as `EDITOR` and `PAGER` do.
+fn shell(program: &str) -> std::process::Command {
+    if cfg!(windows) {
+        let mut words = program.split_whitespace();
+        let mut command = std::process::Command::new(words.next().unwrap_or_default());
+        command.args(words);
+        return command;
+    }
+    let mut command = std::process::Command::new("/bin/sh");
+    command.args(["-c", &format!("{program} \"$@\""), program]);
+    command
 }
 
 /// The time, to the microsecond.

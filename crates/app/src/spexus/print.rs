@@ -1,11 +1,17 @@
 //! What commands write: answers for people or as JSON on stdout, and what is wrong on stderr.
 
+mod brief;
+mod change;
+mod item;
+mod look;
 mod render;
+mod revisions;
 mod stale;
+mod suspect;
 mod table;
 mod thread;
 
-use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::io::{ErrorKind, Write as _};
 
 use ops::{Entry, Error};
 use serde_json::{Value, json};
@@ -13,11 +19,39 @@ use serde_json::{Value, json};
 use super::Exit;
 use crate::duvet::printable;
 
+pub use change::written as field_text;
+pub use item::{ItemAnswers, page as item_page};
+pub use look::{HEADING, Look};
+
 /// Prints the answer of an operation for people.
 pub fn answer(entry: &Entry, answer: &Value) -> Exit {
-    // In a pipe nothing is cut to fit: whoever reads it may want all.
-    let size = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
-    raw(&render::render(entry, answer, size.map(|(width, _)| usize::from(width.0))))
+    paged(&render::render(entry, answer, &Look::of_stdout()))
+}
+
+/// Prints text, through the pager that `PAGER` names where it is longer than the terminal.
+pub fn paged(text: &str) -> Exit {
+    let height = Look::terminal().map(|(_, height)| height);
+    let is_long = height.is_some_and(|height| text.lines().count() >= height);
+    match std::env::var("PAGER") {
+        Ok(pager) if is_long && !pager.trim().is_empty() => through(&pager, text),
+        _ => raw(text),
+    }
+}
+
+/// Writes text to a pager. One that cannot be started is left out.
+fn through(pager: &str, text: &str) -> Exit {
+    // A pager may have arguments, as `less -R`; colours are for terminals that show them raw.
+    let mut command = super::shell(pager);
+    if std::env::var_os("LESS").is_none() {
+        command.env("LESS", "FRX");
+    }
+    let Ok(mut child) = command.stdin(std::process::Stdio::piped()).spawn() else { return raw(text) };
+    let written = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(text.as_bytes()));
+    match child.wait() {
+        Ok(status) if status.success() => self::written(written),
+        // The shell did not find it.
+        _ => raw(text),
+    }
 }
 
 /// Prints an answer for programs.
@@ -25,9 +59,9 @@ pub fn json(answer: &Value) -> Exit {
     raw(&format!("{answer}\n"))
 }
 
-/// Prints text as it is.
+/// Prints text as it is, but for colours where nobody wants them.
 pub fn raw(text: &str) -> Exit {
-    let mut stdout = std::io::stdout();
+    let mut stdout = anstream::stdout();
     written(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
 }
 

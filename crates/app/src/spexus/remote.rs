@@ -1,13 +1,15 @@
 //! Operations on another server, through its REST interface.
 
-use std::io::{self, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::time::Duration;
 
-use ops::{Arguments, Effect, Entry, Error, ErrorKind, FieldError, Method, Route, Upload};
+use ops::{Arguments, Effect, Entry, Error, ErrorKind, FieldError, Method, Route, Upload, known};
 use reqwest::blocking::Response;
 use serde_json::{Map, Value};
 
+use super::bar::Bar;
 use super::commands::CommandProblem;
+use super::http::progress;
 
 /// How long an answer is waited for.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -50,8 +52,31 @@ impl Remote {
         upload: Option<Upload>,
     ) -> Result<Value, CommandProblem> {
         let response = self.send(entry, arguments, upload, "application/vnd.spexus.file+json")?;
+        if is_told(&response) {
+            return self.followed(entry, response);
+        }
         let text = response.text().map_err(|error| self.away(&error))?;
         Ok(serde_json::from_str(&text).unwrap_or_default())
+    }
+
+    /// Draws the progress that the server tells, until the answer comes.
+    fn followed(&self, entry: &Entry, response: Response) -> Result<Value, CommandProblem> {
+        let mut bar = Bar::new();
+        for line in BufReader::new(response).lines() {
+            let line = line.map_err(|error| self.stopped(&error))?;
+            let told: Value = serde_json::from_str(&line).unwrap_or_default();
+            if let Some(status) = told["status"].as_u64() {
+                let status = u16::try_from(status).unwrap_or_default();
+                return match status {
+                    200..300 => Ok(told["body"].clone()),
+                    _ => Err(self.refusal(entry, status, &told["body"])),
+                };
+            }
+            let step = &told["progress"];
+            let doing = step["doing"].as_str().unwrap_or_default();
+            bar.draw(doing, step["done"].as_u64().unwrap_or_default(), step["total"].as_u64());
+        }
+        Err(self.stopped(&io::ErrorKind::UnexpectedEof.into()))
     }
 
     /// Runs an export there, and writes the file as it comes.
@@ -63,15 +88,15 @@ impl Remote {
     ) -> Result<io::Result<()>, CommandProblem> {
         let mut response = self.send(entry, arguments, None, "*/*")?;
         let mut part = vec![0; DOWNLOAD_PART];
+        let (mut bar, mut n_received, total) = (Bar::new(), 0, response.content_length());
         loop {
             let n_bytes = match response.read(&mut part) {
                 Ok(0) => return Ok(out.flush()),
                 Ok(n_bytes) => n_bytes,
-                Err(error) => {
-                    let message = format!("{} has stopped sending: {error}", self.url);
-                    return Err(CommandProblem::Refused(Error::new(ErrorKind::Unavailable, message)));
-                }
+                Err(error) => return Err(self.stopped(&error)),
             };
+            n_received += n_bytes as u64;
+            bar.draw("receiving bytes", n_received, total);
             if let Err(error) = out.write_all(&part[..n_bytes]) {
                 return Ok(Err(error));
             }
@@ -119,6 +144,9 @@ impl Remote {
         if entry.is_unbounded {
             request = request.timeout(LONG_TIMEOUT);
         }
+        if tells_progress(entry) {
+            request = request.header(progress::HEADER, "1");
+        }
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);
         }
@@ -137,12 +165,27 @@ impl Remote {
         }
         let text = response.text().map_err(|error| self.away(&error))?;
         let body: Value = serde_json::from_str(&text).unwrap_or_default();
-        let mut error = failure(status.as_u16(), &body);
+        Err(self.refusal(entry, status.as_u16(), &body))
+    }
+
+    /// The problem that an answer other than success tells.
+    fn refusal(&self, entry: &Entry, status: u16, body: &Value) -> CommandProblem {
+        let mut error = failure(status, body);
         if error.kind == ErrorKind::Unauthenticated && self.token.is_none() && entry.effect != Effect::Public
         {
-            error.message.push_str("; give one with SPEXUS_TOKEN or --token");
+            let login = format!(
+                "; log in with spexus auth login --server {}, or give one with SPEXUS_TOKEN or --token",
+                self.url
+            );
+            error.message.push_str(&login);
         }
-        Err(CommandProblem::Refused(error))
+        CommandProblem::Refused(error)
+    }
+
+    /// The problem of a server that breaks off.
+    fn stopped(&self, error: &io::Error) -> CommandProblem {
+        let message = format!("{} has stopped sending: {error}", self.url);
+        CommandProblem::Refused(Error::new(ErrorKind::Unavailable, message))
     }
 
     /// The problem of a server that does not answer.
@@ -160,6 +203,18 @@ impl Remote {
     }
 }
 
+/// Whether an operation may take long enough that somebody watches.
+fn tells_progress(entry: &Entry) -> bool {
+    let is_large = entry.is_unbounded
+        || [known::BULK_UPDATE, known::DELETE_ENTITY].iter().any(|large| large.name == entry.name);
+    is_large && !entry.answers_file
+}
+
+fn is_told(response: &Response) -> bool {
+    let kind = response.headers().get(reqwest::header::CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes() == progress::CONTENT_TYPE.as_bytes())
+}
+
 /// What cannot be a token is not sent anywhere: a line break says that it was copied or read with something else.
 fn check_token(token: &str) -> Result<(), CommandProblem> {
     let strange = token.chars().find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-')));
@@ -175,7 +230,7 @@ fn check_token(token: &str) -> Result<(), CommandProblem> {
 }
 
 /// The innermost reason, which says more than the outer ones.
-fn cause(error: &dyn std::error::Error) -> String {
+pub(super) fn cause(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), cause)
 }
 

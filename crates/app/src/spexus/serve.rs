@@ -86,10 +86,10 @@ async fn serve(config: Config, demo: bool) -> Result<(), String> {
     let stop = Stop::listen().map_err(|error| format!("signals cannot be received: {error}"))?;
     let is_nowhere = address.ip().is_unspecified() && http.public_url.ends_with(&address.to_string());
     let sign_in = match first.is_some() || demo {
-        true => Some(sign_in(&store, &http.public_url, demo).await?),
-        false => None,
+        true => sign_in(&store, &http.public_url, demo).await?,
+        false => SIGN_IN_LINK.to_owned(),
     };
-    greet(&http.public_url, &location.to_string(), first.as_ref(), sign_in.as_deref(), is_nowhere);
+    greet(&http.public_url, &location.to_string(), first.as_ref(), &sign_in, is_nowhere);
     // Its exporter has a runtime of its own, which must not be made on a thread of this one.
     let telemetry = tokio::task::spawn_blocking(Telemetry::start).await.map_err(|error| error.to_string())?;
     let app = App::new(store.clone(), http, telemetry);
@@ -149,11 +149,14 @@ fn open(config: &config::StoreConfig, demo: bool) -> Result<(Store, Option<First
     Ok((store, first))
 }
 
+/// How to get a link at any time.
+const SIGN_IN_LINK: &str = "spexus sign-in-link  prints a link to sign in with a browser";
+
 /// How the administrator signs in with a browser: by a one-time link, which only a terminal is shown, because whatever else
 /// reads this may keep it.
 async fn sign_in(store: &Store, url: &str, demo: bool) -> Result<String, String> {
     if !std::io::stdout().is_terminal() {
-        return Ok("spexus sign-in-link  prints a link to sign in with a browser".to_owned());
+        return Ok(SIGN_IN_LINK.to_owned());
     }
     let engine = Engine::new(store.clone());
     let entry = known::CREATE_SIGN_IN_LINK;
@@ -173,7 +176,7 @@ async fn sign_in(store: &Store, url: &str, demo: bool) -> Result<String, String>
 }
 
 /// Says where the page is, and what the first start has made, which nobody will ever see again.
-fn greet(url: &str, location: &str, first: Option<&First>, sign_in: Option<&str>, is_nowhere: bool) {
+fn greet(url: &str, location: &str, first: Option<&First>, sign_in: &str, is_nowhere: bool) {
     let mut text = format!("Spexus is at {url}\n  store   {location}\n  agents  {url}/api/v1/mcp\n");
     if is_nowhere {
         text.push_str(
@@ -181,8 +184,9 @@ fn greet(url: &str, location: &str, first: Option<&First>, sign_in: Option<&str>
              --public-url http://NAME:PORT\n",
         );
     }
-    if let Some(sign_in) = sign_in {
-        text.push_str(&format!("\nSign in with a browser:\n  {sign_in}\n"));
+    text.push_str(&format!("\nSign in with a browser:\n  {sign_in}\n"));
+    if first.is_none() {
+        text.push_str("\nConnect a program or an agent:\n  spexus token create NAME  prints a token; spexus agent add claude connects an agent\n");
     }
     if let Some(First { username, password, token }) = first {
         text.push_str(&format!(

@@ -9,7 +9,7 @@ mod lines;
 mod workers;
 
 use std::{
-    io::{self, Read, Write},
+    io::{self, IsTerminal as _, Read, Write},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     thread,
@@ -34,6 +34,17 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self { request_timeout: Duration::from_secs(30), threads_max: 8 }
+    }
+}
+
+/// Tells somebody who has started a server by hand what it is waiting for, and what they may have meant to start.
+pub fn greet(profile: &Profile, hint: &str) {
+    if io::stdin().is_terminal() {
+        let Profile { name, version, .. } = profile;
+        let _ = writeln!(
+            io::stderr(),
+            "{name} {version} serves MCP on stdin and stdout, a JSON message a line; Ctrl-D ends; {hint}"
+        );
     }
 }
 

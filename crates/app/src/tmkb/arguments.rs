@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::color;
+
 /// Threat Model Knowledge Base: the threats to what you are about to build
 ///
 /// Ask before you write the feature: tmkb answers with the authorization threats that fit, what to
@@ -30,6 +32,10 @@ pub struct Arguments {
     /// Print every detail, for people
     #[arg(short, long, global = true)]
     pub verbose: bool,
+
+    /// Read before the arguments are parsed
+    #[arg(long, global = true, value_name = "WHEN", value_parser = color::CHOICES, help = color::HELP)]
+    pub color: Option<String>,
 }
 
 const EXAMPLES: &str = "\

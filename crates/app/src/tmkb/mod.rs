@@ -22,8 +22,9 @@ use threats::{
 };
 
 use crate::{logging, settings::Settings, stdio};
-use arguments::{Arguments, Command, Format, QueryArguments};
+use arguments::{Command, Format, QueryArguments};
 
+pub(crate) use arguments::Arguments;
 pub use patterns::Patterns;
 pub use server::ThreatServer;
 pub use source::Source;
@@ -38,6 +39,7 @@ const MISUSED: u8 = 2;
 
 /// Runs the program with the arguments and the environment of this process.
 pub fn main() -> ExitCode {
+    crate::color::choose(&std::env::args_os().collect::<Vec<_>>());
     let arguments = Arguments::parse();
     let code = run(&arguments).unwrap_or_else(|failure| {
         let _ = writeln!(io::stderr(), "tmkb: {}", failure.message);
@@ -66,11 +68,7 @@ impl Failure {
 fn run(arguments: &Arguments) -> Result<u8, Failure> {
     match &arguments.command {
         Command::Version => print(&format!("tmkb version {}\n", env!("CARGO_PKG_VERSION"))),
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut Arguments::command(), "tmkb", &mut script);
-            print(&String::from_utf8_lossy(&script))
-        }
+        Command::Completions { shell } => print(&crate::completions(*shell, Arguments::command())),
         Command::Serve => serve(arguments),
         Command::Query(query) => {
             let library = load(arguments)?;
@@ -108,12 +106,7 @@ fn serve(arguments: &Arguments) -> Result<u8, Failure> {
         // A folder may be repaired while the server runs.
         profile.cache = mcp::Cache { ttl_ms: 0, scope: mcp::CacheScope::Private };
     }
-    if io::stdin().is_terminal() {
-        let _ = writeln!(
-            io::stderr(),
-            "serving MCP: a JSON message a line on stdin; Ctrl-D ends; `tmkb query` asks by hand"
-        );
-    }
+    stdio::greet(&profile, "`tmkb query` asks by hand");
     Ok(stdio::serve(profile, ThreatServer::start(source), options))
 }
 

@@ -13,25 +13,25 @@ use crate::agent::{Agent, folder, text, write};
 use crate::managed::run;
 use crate::process::clean;
 
-const PROJECT: &str = "project = 'DEFAULT'\nrepository = 'example.org/kettle'\n[[source]]\npattern = 'src/**/*.rs'\n\
+pub const PROJECT: &str = "project = 'DEFAULT'\nrepository = 'example.org/kettle'\n[[source]]\npattern = 'src/**/*.rs'\n\
                        [[source]]\npattern = 'tests/**/*.rs'\n";
 const REPORTS: &str = "reports = ['reports/*.json', 'reports/*.info']\n";
-const CODE: &str = "pub fn heat(degrees: u32) -> bool {\n    //= spexus://REQ-001\n    //# The kettle MUST switch off at 100 degrees.\n    \
+pub const CODE: &str = "pub fn heat(degrees: u32) -> bool {\n    //= spexus://REQ-001\n    //# The kettle MUST switch off at 100 degrees.\n    \
                     degrees < 100\n}\n\npub fn pour() {}\n";
-const TEST: &str = "#[test]\nfn switches_off() {\n    //= spexus://REQ-001\n    //= type=test\n    \
+pub const TEST: &str = "#[test]\nfn switches_off() {\n    //= spexus://REQ-001\n    //= type=test\n    \
                     //# The kettle MUST switch off at 100 degrees.\n    assert!(!kettle::heat(100));\n}\n";
 const TEXT: &str = "The kettle MUST switch off at 100 degrees. The lid SHOULD stay closed.";
-const STALE: &str = "//= spexus://REQ-001\n//# The kettle MUST switch off at 90 degrees.\nfn old() {}\n";
+pub const STALE: &str = "//= spexus://REQ-001\n//# The kettle MUST switch off at 90 degrees.\nfn old() {}\n";
 const LID: &str = "//= spexus://REQ-001\n//# The lid SHOULD stay closed.\nfn lid() {}\n";
 
 /// A repository with a requirement in its store, on a branch beside main.
-struct Checkout {
+pub struct Checkout {
     folder: TempDir,
 }
 
 impl Checkout {
     /// One with these files in its first commit.
-    fn with(files: &[(&str, &str)]) -> Checkout {
+    pub fn with(files: &[(&str, &str)]) -> Checkout {
         let usual =
             [("Cargo.toml", "[package]\nname = \"kettle\"\n"), (".gitignore", "/data\n/reports\n/.cache\n")];
         let checkout = Checkout { folder: folder(&[&usual[..], files].concat()) };
@@ -60,11 +60,11 @@ impl Checkout {
         Checkout::with(&[(".spexus/project.toml", PROJECT), ("src/lib.rs", CODE), ("tests/kettle.rs", TEST)])
     }
 
-    fn root(&self) -> &Path {
+    pub fn root(&self) -> &Path {
         self.folder.path()
     }
 
-    fn write(&self, path: &str, text: &str) {
+    pub fn write(&self, path: &str, text: &str) {
         write(self.root(), path, text);
     }
 
@@ -73,17 +73,17 @@ impl Checkout {
     }
 
     #[track_caller]
-    fn spexus(&self, arguments: &[&str]) {
+    pub fn spexus(&self, arguments: &[&str]) {
         let (exit, out, err) = run(self.root(), "spexus", arguments, &[]);
         assert_eq!(exit, 0, "{arguments:?}: {out}{err}");
     }
 
     #[track_caller]
-    fn git(&self, arguments: &[&str]) -> String {
+    pub fn git(&self, arguments: &[&str]) -> String {
         git(self.root(), arguments)
     }
 
-    fn commit(&self, message: &str) {
+    pub fn commit(&self, message: &str) {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "--allow-empty", "--message", message]);
     }

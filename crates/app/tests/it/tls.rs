@@ -68,6 +68,11 @@ fn postgresql_is_reached_over_tls_and_its_certificate_is_checked() {
 
 /// A certificate for this machine and its key, as PEM files.
 pub fn certificate(folder: &Path) -> (String, String) {
+    certificate_for(folder, "IP:127.0.0.1")
+}
+
+/// The same for another name.
+pub fn certificate_for(folder: &Path, name: &str) -> (String, String) {
     let (certificate, key) = (folder.join("cert.pem"), folder.join("key.pem"));
     let status = Command::new("openssl")
         .args([
@@ -81,7 +86,7 @@ pub fn certificate(folder: &Path) -> (String, String) {
             "-days",
             "2",
         ])
-        .args(["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"])
+        .args(["-subj", "/CN=127.0.0.1", "-addext", &format!("subjectAltName={name}")])
         .args(["-addext", "basicConstraints=critical,CA:FALSE", "-keyout"])
         .arg(&key)
         .arg("-out")

@@ -52,6 +52,14 @@ const PRIORITIES: [(i64, &[&str]); 4] = [
 ];
 const NO_PRIORITY: [&str; 7] = ["none", "no_priority", "-", "n/a", "unset", "not_set", "0"];
 
+/// The number of a priority that somebody calls by its name or number: 1 for `critical`, 2 for `high` and `P2`.
+pub fn plain_priority(text: &str) -> Option<i64> {
+    match priority(text) {
+        Understood::As(number) => Some(number),
+        _ => None,
+    }
+}
+
 /// A priority by its name or number: 1 critical to 4 low.
 pub(super) fn priority(text: &str) -> Understood<i64> {
     let name = plain_name(text);

@@ -8,6 +8,7 @@ mod clients;
 mod duvet;
 mod exploits;
 mod official_schema;
+mod packaging;
 mod page;
 mod rmcp_client;
 mod schema_checker;

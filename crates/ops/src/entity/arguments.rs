@@ -11,6 +11,9 @@ use crate::input::{Labels, Number, Text, shortened};
 /// argument costs tokens in every session.
 pub(crate) const RARE: &[&str] = &["rationale", "labels"];
 
+/// On the command line the priority is medium unless somebody says otherwise, as in an import.
+pub(crate) const MEDIUM: &[(&str, &str)] = &[("priority", "3")];
+
 /// The conversion of an argument for the store.
 pub(crate) trait Stored {
     /// The stored type.

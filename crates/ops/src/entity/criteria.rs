@@ -32,6 +32,7 @@ impl Operation for CreateAcceptanceCriteria {
         r#"{"user_story_id": "US-001", "description": "Given a saved card, when the customer pays, then only its last four digits are shown."}"#,
     ).hiding(RARE)];
     const EFFECT: Effect = Effect::Writes;
+    const POSITIONAL: &'static [&'static str] = &["description"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
         let story = cx.entity("user_story_id", &self.user_story_id, Kind::UserStory)?;

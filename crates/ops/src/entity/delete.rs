@@ -74,7 +74,7 @@ impl Operation for DeleteEntity {
     type Output = Deleted;
     const NAME: &'static str = "delete_entity";
     const COMMANDS: &'static [Command] = &[
-        command("delete"),
+        command("delete").taking_several("reference"),
         command("epic delete").with(&[("kind", "epic")]),
         command("user-story delete").with(&[("kind", "user_story")]),
         command("acceptance-criteria delete").with(&[("kind", "acceptance_criteria")]),
@@ -239,7 +239,7 @@ impl Operation for RestoreEntity {
     type Output = Entity;
     const NAME: &'static str = "restore_entity";
     const COMMANDS: &'static [Command] = &[
-        command("restore-entity"),
+        command("restore-entity").taking_several("reference"),
         command("epic restore").with(&[("kind", "epic")]),
         command("user-story restore").with(&[("kind", "user_story")]),
         command("acceptance-criteria restore").with(&[("kind", "acceptance_criteria")]),
@@ -423,7 +423,7 @@ pub struct PurgeEntity {
 impl Operation for PurgeEntity {
     type Output = Purged<Entity>;
     const NAME: &'static str = "purge_entity";
-    const COMMANDS: &'static [Command] = &[command("purge")];
+    const COMMANDS: &'static [Command] = &[command("purge").taking_several("reference")];
     const ROUTES: &'static [Route] = &[post("/purge/{reference}")];
     const EFFECT: Effect = Effect::Administers;
     const CHANGE: Change = Change::Removes;

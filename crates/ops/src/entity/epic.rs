@@ -3,7 +3,7 @@
 use store::entity::Entity;
 use store::model::Kind;
 
-use super::arguments::{RARE, create_arguments, create_with, update_with, update_work};
+use super::arguments::{MEDIUM, RARE, create_arguments, create_with, update_with, update_work};
 use super::{add, assign, blank, change};
 use crate::context::Cx;
 use crate::error::Result;
@@ -26,13 +26,14 @@ create_arguments! {
 impl Operation for CreateEpic {
     type Output = Entity;
     const NAME: &'static str = "create_epic";
-    const COMMANDS: &'static [Command] = &[command("epic create")];
+    const COMMANDS: &'static [Command] = &[command("epic create").defaulting(MEDIUM)];
     const ROUTES: &'static [Route] = &[create("/epics")];
     const TOOLS: &'static [Tool] = &[tool(
         "requirements",
         r#"{"title": "Checkout", "priority": 1, "description": "Customers pay for what is in their basket."}"#,
     ).hiding(RARE).daily(&["title", "priority", "description"]).about("Create an epic: a goal that user stories belong to.")];
     const EFFECT: Effect = Effect::Writes;
+    const POSITIONAL: &'static [&'static str] = &["title"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
         let project = cx.project("project", self.project.as_ref().map(Text::as_str))?;

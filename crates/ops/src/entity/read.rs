@@ -10,7 +10,7 @@ use store::{Mode, status};
 use super::requirement_type;
 use crate::context::Cx;
 use crate::error::{Error, Result};
-use crate::input::{Id, KindName, Limit, Moment, Number, Offset, Text};
+use crate::input::{Id, KindName, Limit, Moment, Number, Offset, Since, Text};
 use crate::operation::{
     Columns, Command, Effect, Operation, Route, Shape, Tool, command, get, tool, versioned_output,
 };
@@ -132,6 +132,9 @@ pub struct ListEntities {
     label: Option<Vec<Text<1, 50>>>,
     /// Who works on it: a user's id or name.
     assignee: Option<Text<1, 100>>,
+    /// Those that the caller works on.
+    #[serde(default)]
+    mine: bool,
     /// Who created it: a user's id or name.
     creator: Option<Text<1, 100>>,
     /// Created at or after this time.
@@ -142,6 +145,8 @@ pub struct ListEntities {
     updated_from: Option<Moment>,
     /// Changed at or before this time.
     updated_to: Option<Moment>,
+    /// Changed since: how long ago, such as `2d` or `12h`, or a day or time.
+    since: Option<Since>,
     /// Include deleted ones.
     #[serde(default)]
     include_deleted: bool,
@@ -216,7 +221,7 @@ impl Operation for ListEntities {
     type Output = Page<Entity>;
     const NAME: &'static str = "list_entities";
     const COMMANDS: &'static [Command] = &[
-        command("list"),
+        command("list").defaulting(&[("kind", "requirement")]),
         list_of("epic list", Kind::Epic),
         list_of("user-story list", Kind::UserStory),
         list_of("acceptance-criteria list", Kind::AcceptanceCriteria),
@@ -356,7 +361,16 @@ impl ListEntities {
             self.creator.as_ref().map(|who| any_user(cx, "creator", who.as_str())).transpose()?;
         filter.created_from = self.created_from.map(Moment::first);
         filter.created_to = self.created_to.map(Moment::last);
-        filter.updated_from = self.updated_from.map(Moment::first);
+        filter.updated_from = match (self.updated_from, self.since) {
+            (Some(_), Some(_)) => return Err(Error::field("since", "use either since or updated_from")),
+            (from, since) => from.map(Moment::first).or(since.map(|since| since.at(cx.now()))),
+        };
+        if self.mine {
+            if self.assignee.is_some() {
+                return Err(Error::field("mine", "use either mine or assignee"));
+            }
+            filter.assignee_id = Some(cx.caller()?.user_id.clone());
+        }
         filter.updated_to = self.updated_to.map(Moment::last);
         Ok(filter)
     }
@@ -366,6 +380,7 @@ impl ListEntities {
             ("status", self.status.is_some()),
             ("priority", self.priority.is_some()),
             ("assignee", self.assignee.is_some()),
+            ("mine", self.mine),
             ("type", self.requirement_type.is_some()),
             ("acceptance_criteria_id", self.acceptance_criteria_id.is_some()),
             ("user_story_id", self.user_story_id.is_some()),
@@ -387,9 +402,15 @@ const fn unfit(kind: Kind) -> &'static [&'static str] {
         Kind::Epic => &["epic_id", "user_story_id", "acceptance_criteria_id", "type"],
         Kind::UserStory => &["user_story_id", "acceptance_criteria_id", "steering_document_id", "type"],
         Kind::Requirement => &["steering_document_id"],
-        Kind::AcceptanceCriteria => {
-            &["acceptance_criteria_id", "steering_document_id", "status", "priority", "type", "assignee"]
-        }
+        Kind::AcceptanceCriteria => &[
+            "acceptance_criteria_id",
+            "steering_document_id",
+            "status",
+            "priority",
+            "type",
+            "assignee",
+            "mine",
+        ],
         Kind::SteeringDocument | Kind::Prompt | Kind::Comment => &[
             "user_story_id",
             "acceptance_criteria_id",
@@ -398,6 +419,7 @@ const fn unfit(kind: Kind) -> &'static [&'static str] {
             "priority",
             "type",
             "assignee",
+            "mine",
         ],
     }
 }

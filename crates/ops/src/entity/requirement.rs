@@ -1,9 +1,10 @@
 //! Requirements.
 
-use store::entity::Entity;
+use store::entity::{Entity, TypeName};
 use store::model::Kind;
+use store::types::{RequirementType, Type as _};
 
-use super::arguments::{create_arguments, create_with, update_with, update_work};
+use super::arguments::{MEDIUM, create_arguments, create_with, update_with, update_work};
 use super::{add, assign, blank, change, move_below, requirement_type};
 use crate::context::Cx;
 use crate::error::{Error, Result};
@@ -18,8 +19,8 @@ create_arguments! {
     CreateRequirement {
         /// The user story, such as `US-001`.
         user_story_id: Id,
-        /// Its type by name or id, such as `Functional`.
-        type_id: Text<1, 100>,
+        /// Its type by name or id, such as `Functional`. The first of the store's types when absent.
+        type_id: Option<Text<1, 100>>,
         /// The criterion of the same story that it belongs to, such as `AC-001`.
         acceptance_criteria_id: Option<Id>,
         /// Who works on it: a user's id or name. Default: the caller.
@@ -30,7 +31,7 @@ create_arguments! {
 impl Operation for CreateRequirement {
     type Output = Entity;
     const NAME: &'static str = "create_requirement";
-    const COMMANDS: &'static [Command] = &[command("requirement create")];
+    const COMMANDS: &'static [Command] = &[command("requirement create").defaulting(MEDIUM)];
     const ROUTES: &'static [Route] =
         &[create("/requirements"), create("/user-stories/{user_story_id}/requirements")];
     const TOOLS: &'static [Tool] = &[tool(
@@ -39,14 +40,10 @@ impl Operation for CreateRequirement {
     )
     .daily(&["user_story_id", "type_id", "acceptance_criteria_id", "title", "priority", "description"]).about("Create a requirement in a user story: one thing that the product must do.")];
     const EFFECT: Effect = Effect::Writes;
+    const POSITIONAL: &'static [&'static str] = &["title"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
-        let wanted = self.type_id.as_str();
-        let (story, known_type) = cx.story_and_type("user_story_id", &self.user_story_id, wanted)?;
-        let (type_id, type_name) = match known_type {
-            Some(known) => known,
-            None => requirement_type(cx, "type_id", wanted)?,
-        };
+        let (story, (type_id, type_name)) = self.story_and_type(cx)?;
         let project = (story.project_id.as_str(), story.project.as_str());
         let mut requirement = blank(cx, Kind::Requirement, project, Some(&story))?;
         self.fill(&mut requirement);
@@ -56,6 +53,23 @@ impl Operation for CreateRequirement {
         }
         assign(cx, &mut requirement, self.assignee_id.as_ref().map(Text::as_str))?;
         add(cx, requirement)
+    }
+}
+
+impl CreateRequirement {
+    fn story_and_type(&self, cx: &mut Cx<'_, '_>) -> Result<(Entity, TypeName)> {
+        let Some(wanted) = &self.type_id else {
+            let story = cx.entity("user_story_id", &self.user_story_id, Kind::UserStory)?;
+            let first = RequirementType::all(cx.tx)?.into_iter().next();
+            let first = first.ok_or_else(|| Error::field("type_id", "the store has no requirement types"))?;
+            return Ok((story, (first.id, first.name)));
+        };
+        let (story, known) = cx.story_and_type("user_story_id", &self.user_story_id, wanted.as_str())?;
+        let named = match known {
+            Some(known) => known,
+            None => requirement_type(cx, "type_id", wanted.as_str())?,
+        };
+        Ok((story, named))
     }
 }
 

@@ -3,7 +3,7 @@
 use store::entity::Entity;
 use store::model::Kind;
 
-use super::arguments::{RARE, create_arguments, create_with, update_with, update_work};
+use super::arguments::{MEDIUM, RARE, create_arguments, create_with, update_with, update_work};
 use super::{add, assign, blank, change, move_below};
 use crate::context::Cx;
 use crate::error::Result;
@@ -26,13 +26,14 @@ create_arguments! {
 impl Operation for CreateUserStory {
     type Output = Entity;
     const NAME: &'static str = "create_user_story";
-    const COMMANDS: &'static [Command] = &[command("user-story create")];
+    const COMMANDS: &'static [Command] = &[command("user-story create").defaulting(MEDIUM)];
     const ROUTES: &'static [Route] = &[create("/user-stories"), create("/epics/{epic_id}/user-stories")];
     const TOOLS: &'static [Tool] = &[tool(
         "requirements",
         r#"{"epic_id": "EP-001", "title": "Pay with a saved card", "priority": 2, "description": "As a customer I want to pay with a saved card, so that I need not type it again."}"#,
     ).hiding(RARE).daily(&["epic_id", "title", "priority", "description"])];
     const EFFECT: Effect = Effect::Writes;
+    const POSITIONAL: &'static [&'static str] = &["title"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
         let epic = cx.entity("epic_id", &self.epic_id, Kind::Epic)?;

@@ -106,13 +106,18 @@ pub struct Command {
     pub bind: &'static [(&'static str, &'static str)],
     /// Arguments that the command does not take.
     pub without: &'static [&'static str],
+    /// Values of arguments that are not given.
+    pub defaults: &'static [(&'static str, &'static str)],
+    /// The argument of which it takes several values: with more than one, the operation runs once for each, and all of them
+    /// happen or none.
+    pub several: Option<&'static str>,
     /// Its description, if it differs from the operation's.
     pub summary: Option<&'static str>,
 }
 
 /// A command.
 pub const fn command(words: &'static str) -> Command {
-    Command { words, bind: &[], without: &[], summary: None }
+    Command { words, bind: &[], without: &[], defaults: &[], several: None, summary: None }
 }
 
 impl Command {
@@ -130,6 +135,20 @@ impl Command {
         self
     }
 
+    /// Assumes values for arguments that are not given.
+    #[must_use]
+    pub const fn defaulting(mut self, defaults: &'static [(&'static str, &'static str)]) -> Command {
+        self.defaults = defaults;
+        self
+    }
+
+    /// Takes several values of an argument.
+    #[must_use]
+    pub const fn taking_several(mut self, name: &'static str) -> Command {
+        self.several = Some(name);
+        self
+    }
+
     /// Describes the command, if it does only a part of the operation.
     #[must_use]
     pub const fn about(mut self, summary: &'static str) -> Command {
@@ -140,6 +159,11 @@ impl Command {
     /// Whether it takes an argument.
     pub fn takes(&self, name: &str) -> bool {
         !self.without.contains(&name) && self.bind.iter().all(|(bound, _)| *bound != name)
+    }
+
+    /// The value of an argument that is not given.
+    pub fn default_of(&self, name: &str) -> Option<&'static str> {
+        self.defaults.iter().find(|(defaulted, _)| *defaulted == name).map(|(_, value)| *value)
     }
 }
 

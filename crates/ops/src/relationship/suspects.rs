@@ -87,7 +87,7 @@ const STEPS_MAX: i64 = 200;
 impl Operation for ListSuspectLinks {
     type Output = Page<SuspectLink>;
     const NAME: &'static str = "list_suspect_links";
-    const COMMANDS: &'static [Command] = &[command("suspect-link list")];
+    const COMMANDS: &'static [Command] = &[command("suspect-link list").defaulting(&[("details", "true")])];
     const ROUTES: &'static [Route] = &[get("/suspect-links")];
     const TOOLS: &'static [Tool] = &[tool("bulk", r#"{"project": "DEFAULT", "details": true, "limit": 5}"#)
         .also(&["suspects", "list_suspects", "get_suspect_links"])];

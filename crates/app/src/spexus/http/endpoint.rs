@@ -17,6 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use super::answer::{failure, insert, mark_replayed, success};
 use super::arguments::BodyLimits;
 use super::file::Spool;
+use super::progress::Listener;
 use super::refusals::{Place, Tried};
 use super::request::{check_once, credentials, request_id, user_agent};
 use super::{App, Peer, body, file, session, telemetry};
@@ -163,7 +164,7 @@ impl Endpoint {
                 .get("idempotency-key")
                 .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
             cancel: None,
-            progress: None,
+            progress: parts.extensions.get::<Listener>().map(Listener::told),
             sink,
             upload,
         };

@@ -25,6 +25,7 @@ pub mod outgoing;
 mod page;
 mod patterns;
 mod process;
+pub mod progress;
 mod refusals;
 mod request;
 mod session;
@@ -184,6 +185,9 @@ pub fn router(app: Arc<App>) -> Router {
             let handler = {
                 let endpoint = endpoint.clone();
                 move |State(app): State<Arc<App>>, request: Request| async move {
+                    if progress::is_wanted(request.headers()) && !endpoint.entry.answers_file {
+                        return progress::stream(endpoint, app, request);
+                    }
                     endpoint.serve(app, request).await
                 }
             };

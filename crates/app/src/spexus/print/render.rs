@@ -1,24 +1,24 @@
 //! Answers as text: tables for lists, trees for hierarchies, lines for one thing and what is within it.
 
-use ops::Entry;
+use ops::{Entry, known};
 use serde_json::{Map, Value, json};
 
+use super::look::{Look, harmless};
 use super::table::{self, cell, name_of, plain, shown};
-use super::{stale, thread};
+use super::{brief, revisions, stale, suspect, thread};
 
 /// What is left out of an answer when there is nothing of it.
 const QUIET: [&str; 3] = ["problems", "problems_more", "notes"];
 
-/// The answer of an operation, for a terminal of some width.
-pub fn render(entry: &Entry, answer: &Value, width: Option<usize>) -> String {
-    let mut page = Page { text: String::new(), width };
+/// The answer of an operation, as it looks in some place.
+pub fn render(entry: &Entry, answer: &Value, look: &Look) -> String {
+    let mut page = Page { text: String::new(), width: look.width };
+    if let Value::Object(object) = answer
+        && let Some(lines) = special(entry, object, *look)
+    {
+        return lines.iter().map(|line| format!("{}\n", line.trim_end())).collect();
+    }
     match answer {
-        Value::Object(object) if thread::is_thread(object) => {
-            thread::lines(object).iter().for_each(|line| page.line(line));
-        }
-        Value::Object(object) if stale::is_list(object) => {
-            stale::lines(object).iter().for_each(|line| page.line(line));
-        }
         Value::Object(object) if object.get("packet").is_some_and(Value::is_string) => {
             page.line(object["packet"].as_str().unwrap_or_default());
         }
@@ -34,6 +34,31 @@ pub fn render(entry: &Entry, answer: &Value, width: Option<usize>) -> String {
         other => page.line(&other.to_string()),
     }
     page.text
+}
+
+/// The lines of answers that have a form of their own.
+fn special(entry: &Entry, object: &Map<String, Value>, look: Look) -> Option<Vec<String>> {
+    let plain = |lines: Vec<String>| lines.iter().map(|line| harmless(line)).collect();
+    if thread::is_thread(object) {
+        return Some(plain(thread::lines(object)));
+    }
+    if stale::is_list(object) {
+        return Some(plain(stale::lines(object)));
+    }
+    if suspect::is_list(object) {
+        return Some(suspect::lines(look, object));
+    }
+    if entry.name == known::GET_HISTORY.name {
+        return Some(revisions::lines(look, object));
+    }
+    if let Some(lines) = revisions::compared(look, object) {
+        return Some(lines);
+    }
+    if !entry.writes() {
+        return None;
+    }
+    let one = || brief::thing(object).map(|line| vec![line]);
+    one().or_else(|| brief::steps(object)).map(plain)
 }
 
 fn is_tree(object: &Map<String, Value>) -> bool {

@@ -3,6 +3,8 @@
 use serde_json::{Map, Value};
 use unicode_width::UnicodeWidthStr;
 
+use super::change;
+
 /// A cell is cut after this many characters.
 const CELL_MAX: usize = 60;
 /// A column is not made narrower than this to fit the terminal.
@@ -13,10 +15,12 @@ pub fn lines(rows: &[&Map<String, Value>], columns: &[&str], width_max: Option<u
     let mut cells = vec![columns.iter().map(|name| heading(name)).collect::<Vec<_>>()];
     cells.extend(rows.iter().map(|row| columns.iter().map(|name| shown(row, name)).collect()));
     let mut widths = widths_of(&cells, columns.len());
+    let mut columns = columns.to_vec();
     if let Some(width_max) = width_max.filter(|width_max| total(&widths) > *width_max) {
-        shorten_times(&mut cells, columns);
+        shorten_times(&mut cells, &columns);
         widths = widths_of(&cells, columns.len());
-        narrow(&mut widths, columns, width_max);
+        drop_last(&mut cells, &mut columns, &mut widths, width_max);
+        narrow(&mut widths, &columns, width_max);
     }
     let line = |row: &Vec<String>| {
         let padded = row.iter().zip(&widths).map(|(cell, width)| {
@@ -45,6 +49,30 @@ fn shorten_times(cells: &mut [Vec<String>], columns: &[&str]) {
             if let Some(minute) = cell.get(..16).filter(|_| cell.ends_with('Z')) {
                 *cell = format!("{minute}Z");
             }
+        }
+    }
+}
+
+/// A column that people read in sentences is not made narrower than this while there are others to leave out.
+const TEXT_MIN: usize = 30;
+
+/// Leaves out the last columns, which matter least, while there is no room for the texts in the others.
+fn drop_last(cells: &mut [Vec<String>], columns: &mut Vec<&str>, widths: &mut Vec<usize>, width_max: usize) {
+    let is_text = |name: &str| matches!(name, "title" | "description" | "content" | "text" | "message");
+    let needed = |columns: &[&str], widths: &[usize]| {
+        let widths = widths.iter().zip(columns);
+        let least: Vec<usize> =
+            widths.map(|(width, name)| if is_text(name) { TEXT_MIN.min(*width) } else { *width }).collect();
+        total(&least)
+    };
+    while columns.iter().any(|name| is_text(name)) && needed(columns, widths) > width_max {
+        let Some(last) = columns.iter().rposition(|name| !is_text(name)).filter(|last| *last > 0) else {
+            return;
+        };
+        columns.remove(last);
+        widths.remove(last);
+        for row in &mut *cells {
+            row.remove(last);
         }
     }
 }
@@ -80,6 +108,9 @@ fn heading(name: &str) -> String {
 /// A field in a table. What is wrong and what was expected is not cut, and what has no end says so.
 pub fn shown(row: &Map<String, Value>, name: &str) -> String {
     match row.get(name) {
+        Some(Value::Number(number)) if name == "priority" => {
+            number.as_i64().map_or_else(|| number.to_string(), change::priority)
+        }
         Some(Value::String(text)) if name == "message" => text.replace('\n', " "),
         None | Some(Value::Null) if matches!(name, "expires_at" | "last_used_at") => "never".to_owned(),
         value => cell(value),

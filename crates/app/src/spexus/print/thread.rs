@@ -63,7 +63,8 @@ pub fn lines(thread: &Map<String, Value>) -> Vec<String> {
     lines
 }
 
-fn item_lines(lines: &mut Vec<String>, item: &Value) {
+/// The lines of a requirement or criterion: its heading, its units, and what cites them.
+pub fn item_lines(lines: &mut Vec<String>, item: &Value) {
     let units = list(item.get("units"));
     let n_closed = units.iter().filter(|unit| unit["closed"] == true).count();
     let state = match (units.is_empty(), item["verified"] == true) {
