@@ -1,11 +1,11 @@
-//! Reads what another server answers, within bounds of size and time.
+//! Reads the answer of another server, within limits of size and time.
 
 use std::io::Read as _;
 use std::time::Instant;
 
 use reqwest::blocking::Response;
 
-/// The bytes of an answer, of which there are at most so many by that time.
+/// The bytes of an answer, at most `bytes_max` until the deadline.
 pub fn read(response: &mut Response, bytes_max: usize, until: Instant) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let mut piece = vec![0; 1 << 16];
@@ -19,14 +19,14 @@ pub fn read(response: &mut Response, bytes_max: usize, until: Instant) -> Result
                 if bytes_max < 1 << 20 { (bytes_max >> 10, "KiB") } else { (bytes_max >> 20, "MiB") };
             return Err(format!("it is larger than {size} {unit}"));
         }
-        // The time limit of the client is that of each piece.
+        // The client's time limit applies to each piece.
         if Instant::now() > until {
             return Err("it took too long".to_owned());
         }
     }
 }
 
-/// Why there is no answer: the cause behind a cause, for "error sending request" says little.
+/// Why there is no answer: the innermost cause, because "error sending request" says little.
 pub fn reason(error: &reqwest::Error) -> String {
     let mut source: &dyn std::error::Error = error;
     while let Some(inner) = source.source() {

@@ -1,7 +1,7 @@
-//! Texts that are too large to hold: each waits in a temporary file, and in messages a mark stands in its place until the
-//! message is written.
+//! Texts that are too large for memory: each is in a temporary file, and messages contain a placeholder until they are
+//! written.
 //!
-//! What arrives is kept as it came, escapes and all, and leaves in the same bytes; in between nobody needs to look at it.
+//! A text is stored as it arrived, including escapes, and sent with the same bytes; nothing in between reads it.
 
 use std::{
     cell::RefCell,
@@ -27,7 +27,7 @@ thread_local! {
     static KEPT: RefCell<Vec<LargeText>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Nobody can guess the marks of this process, so none comes from elsewhere.
+/// The placeholders of this process are unguessable, so that none can be forged.
 static MARKS: LazyLock<String> = LazyLock::new(|| {
     let random = || RandomState::new().hash_one(0u8);
     format!("large text {:016x}{:016x} ", random(), random())
@@ -41,12 +41,12 @@ impl LargeText {
         Ok(Self { mark: format!("{}{number}.", *MARKS), file: tempfile::tempfile()?, n_bytes: 0 })
     }
 
-    /// What stands in its place.
+    /// Its placeholder.
     pub fn mark(&self) -> &str {
         &self.mark
     }
 
-    /// How large it is.
+    /// Its size.
     pub fn n_bytes(&self) -> u64 {
         self.n_bytes
     }
@@ -64,18 +64,18 @@ impl LargeText {
     }
 }
 
-/// Keeps texts for the answer to the request that this thread works on.
+/// Stores texts for the answer to the request that this thread works on.
 pub fn keep(texts: Vec<LargeText>) {
     KEPT.with_borrow_mut(|kept| kept.extend(texts));
 }
 
-/// Returns what was kept on this thread since this was last asked.
+/// Returns the texts that were stored on this thread since the last call.
 pub fn take() -> Vec<LargeText> {
     KEPT.take()
 }
 
-/// Finds where texts belong into a message. Returns the message without their marks, the texts with their places in order, and
-/// those that do not belong into it.
+/// Finds the placeholders in a message. Returns the message without them, the texts with their positions in order, and
+/// the texts without a placeholder.
 pub fn place(message: &[u8], texts: Vec<LargeText>) -> (Vec<u8>, Vec<(usize, LargeText)>, Vec<LargeText>) {
     let mut found = Vec::new();
     let mut others = Vec::new();

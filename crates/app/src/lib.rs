@@ -1,4 +1,4 @@
-//! The programs of Spexus: command lines, transports, configuration. What they do is in the other crates.
+//! The programs of Spexus: command lines, transports, configuration. Everything else is in the other crates.
 
 mod answered;
 pub mod bridge;
@@ -42,7 +42,7 @@ pub(crate) fn completions(shell: clap_complete::Shell, mut command: clap::Comman
     String::from_utf8_lossy(&script).into_owned()
 }
 
-/// Lets the environment rename a server or change its policy on versions.
+/// Lets the environment change the name of a server and its version policy.
 pub fn override_profile(profile: &mut Profile, settings: &mut Settings) {
     profile.name = settings.value("MCP_SERVER_NAME", profile.name.clone());
     profile.version = settings.value("MCP_SERVER_VERSION", profile.version.clone());

@@ -1,7 +1,7 @@
-//! One logging set-up: `tracing`, to stderr alone, since stdout carries protocol messages.
+//! The logging set-up: `tracing`, to stderr only, because stdout carries protocol messages.
 //!
-//! A line of text is `[ERROR] [req_id=3] what happened key=value`. Under a host, which adds the time itself, it has none;
-//! elsewhere the time stands first. With `LOG_FORMAT=json` it is an object with a time.
+//! A line of text is `[ERROR] [req_id=3] what happened key=value`. Hosts add the time themselves;
+//! without a host the line starts with the time. With `LOG_FORMAT=json` it is an object with a time.
 
 use std::{
     backtrace::Backtrace,
@@ -37,26 +37,26 @@ use crate::{
     settings::{FromSetting, Settings},
 };
 
-/// How long a host that does not read our stderr is waited for at the end.
+/// How long to wait at the end for a host that does not read our stderr.
 const LAST_LINES_TIME: Duration = Duration::from_millis(500);
 
-/// How long lines may wait for others, so that not each of them wakes a thread.
+/// How long lines may be collected, so that not each of them wakes a thread.
 const BETWEEN_WRITES: Duration = Duration::from_millis(5);
 
-/// How many lines were lost since the last one that was not.
+/// How many lines were lost since the last written one.
 static N_LOST: AtomicU64 = AtomicU64::new(0);
 
-/// Lines wait here for a thread of their own to write them. A host that does not read our stderr, or has
-/// closed it, must not stop us: then lines are lost.
+/// Lines wait here for a thread that writes them. A host that does not read our stderr, or has
+/// closed it, must not block us: then lines are lost.
 static LINES: LazyLock<Outbox> = LazyLock::new(|| Outbox::new(io::stderr()));
 
-/// A secret that must not be in any line, whoever wrote it there.
+/// A secret that must not be in any line.
 static SECRET: OnceLock<String> = OnceLock::new();
 
-/// What every token of ours begins with.
+/// The prefix of all our tokens.
 const TOKEN_PREFIX: &str = "mcp_pat_";
 
-/// How lines look.
+/// The format of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// For people.
@@ -65,12 +65,12 @@ pub enum Format {
     Json,
 }
 
-/// Starts logging under a host, as `LOG_LEVEL` and `LOG_FORMAT` say.
+/// Starts logging under a host, with `LOG_LEVEL` and `LOG_FORMAT`.
 pub fn start(settings: &mut Settings) {
     begin(settings, LevelFilter::INFO, false);
 }
 
-/// Starts logging of a program that nobody else gives the time to.
+/// Starts logging of a program without a host.
 pub fn start_with_time(settings: &mut Settings, level: LevelFilter) {
     begin(settings, level, true);
 }
@@ -83,14 +83,14 @@ fn begin(settings: &mut Settings, level: LevelFilter, has_time: bool) {
         .with_writer(|| LogWriter)
         .event_format(Lines { format, has_time })
         .finish();
-    // Without a thread nothing is written until the end; that is no reason not to serve.
+    // Without a thread nothing is written until the end; this is not a reason to stop.
     let _ = thread::Builder::new().spawn(|| LINES.write_with_pauses(BETWEEN_WRITES));
     // A second start in one process, as in tests, keeps the first.
     let _ = tracing::subscriber::set_global_default(subscriber);
     std::panic::set_hook(Box::new(|panic| log_panic(panic, Backtrace::force_capture())));
 }
 
-/// Logs a panic with the request that the thread works on, or else the name of the thread.
+/// Logs a panic with the request that the thread works on, or with the name of the thread.
 fn log_panic(panic: &PanicHookInfo<'_>, backtrace: Backtrace) {
     match ops::Running::now().as_deref() {
         Some(ops::Running { request_id: req_id, user, operation }) => {
@@ -103,12 +103,12 @@ fn log_panic(panic: &PanicHookInfo<'_>, backtrace: Backtrace) {
     }
 }
 
-/// Keeps a secret out of every line from now on. Tokens of our own form are kept out in any case.
+/// Removes a secret from all lines from now on. Our own tokens are always removed.
 pub fn hide(secret: &str) {
     let _ = SECRET.set(secret.to_owned());
 }
 
-/// Takes secrets out of a text: the one that was hidden, and whatever looks like a token of ours.
+/// Removes secrets from a text: the registered one, and everything like one of our tokens.
 //@= spexus://REQ-141
 //@# 002 R13.3: the log has no tokens
 pub fn without_secrets(text: &str) -> Cow<'_, str> {
@@ -123,7 +123,7 @@ pub fn without_secrets(text: &str) -> Cow<'_, str> {
         clean += TOKEN_PREFIX;
         let rest =
             part.trim_start_matches(|letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter));
-        // Where nothing follows, the text only says how tokens begin.
+        // A bare prefix is not a token.
         if rest.len() < part.len() {
             clean += "[redacted]";
         }
@@ -132,7 +132,7 @@ pub fn without_secrets(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// Waits a moment for the last lines to be written. Without it they would be lost with the process.
+/// Waits a moment for the last lines to be written. Otherwise they would be lost with the process.
 pub fn finish() {
     LINES.finish(LAST_LINES_TIME);
 }
@@ -234,7 +234,7 @@ where
     }
 }
 
-/// Takes what comes from a client, which must not look like a line of ours, or move the cursor of who reads it.
+/// Escapes a client's text, which must not look like a line of ours, or move the cursor.
 struct Tamed<'a>(&'a mut String);
 
 impl fmt::Write for Tamed<'_> {
@@ -254,7 +254,7 @@ impl fmt::Write for Tamed<'_> {
     }
 }
 
-/// The parts of a line of text. It is written for every request, so that it is put together in one go.
+/// The parts of a line of text. It is written for every request, so it is built in one pass.
 #[derive(Default)]
 struct TextFields {
     id: String,

@@ -1,9 +1,9 @@
-//! What waits to be written to a pipe: protocol messages to stdout, log lines to stderr. Anyone adds whole
+//! The output queue of a pipe: protocol messages for stdout, log lines for stderr. Any thread adds whole
 //! lines; one thread at a time writes them.
 //!
-//! Whoever has produced answers also writes them, several in one go when they queue: waking another
-//! thread to do it would cost more than most answers do. Who must not wait for a client that does not
-//! read (the watcher of time-outs, a server that tells of a change, a log) asks the writer thread instead.
+//! The thread that has produced answers also writes them, several at once if they queue: waking another
+//! thread would take longer than most answers. Threads that must not wait for a client that does not
+//! read (the watcher of time-outs, change notifications, a log) let the writer thread do it.
 
 use std::{
     collections::HashSet,
@@ -18,26 +18,26 @@ use std::{
 
 use crate::large::LargeText;
 
-/// When this much waits, here or in files, no more requests are read, and log lines are lost, until some of it has been taken.
+/// When this much waits, in memory or in files, no more requests are read, and log lines are lost, until some of it was written.
 const WAITING_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// When this much waits, it is written even if more is about to come.
 const EAGER_BYTES: usize = 64 * 1024;
 
-/// Written at a time, so that a slow reader can be told from one that does not read.
+/// How much is written at a time, to distinguish a slow reader from one that does not read.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// How long to wait before trying a pipe again that others have made non-blocking.
+/// The pause before trying a pipe again that others have made non-blocking.
 const RETRY_TIME: Duration = Duration::from_millis(2);
 
-/// A buffer that grew beyond this is given back when it is empty.
+/// A larger buffer is freed when it is empty.
 const KEPT_BYTES_MAX: usize = 1024 * 1024;
 
 pub struct Outbox {
     output: Mutex<Box<dyn Write + Send>>,
     waiting: Mutex<Waiting>,
     changed: Condvar,
-    /// How much has ever been written.
+    /// The total number of written bytes.
     n_written: AtomicU64,
 }
 
@@ -48,27 +48,27 @@ pub enum Finish {
     Written,
     /// The pipe is closed.
     Broken,
-    /// Nobody reads.
+    /// The reader does not read.
     Stuck,
 }
 
 #[derive(Default)]
 struct Waiting {
     bytes: Vec<u8>,
-    /// Large texts, in order, each with its place among the bytes.
+    /// Large texts, in order, each with its position among the bytes.
     texts: Vec<(usize, LargeText)>,
-    /// Messages that need to be said only once, after the others, however often they are added meanwhile.
+    /// Messages that are sent only once, after the others, however often they are added in the meantime.
     notes: Vec<Vec<u8>>,
-    /// The same, to find out whether one is there.
+    /// The same, for lookup.
     noted: HashSet<Vec<u8>>,
-    /// The other buffer, while nobody writes from it.
+    /// The other buffer, while no thread writes from it.
     spare: Vec<u8>,
     is_writing: bool,
-    /// The writer thread is wanted.
+    /// Whether the writer thread is needed.
     is_asked: bool,
     is_finished: bool,
     is_broken: bool,
-    /// Threads that wait for `changed`; signalling it for nobody is a system call for nothing.
+    /// Threads that wait for `changed`; signalling without waiters would waste a system call.
     n_sleepers: usize,
 }
 
@@ -83,12 +83,12 @@ impl Outbox {
         }
     }
 
-    /// Adds a message. It does not wait and does not write.
+    /// Adds a message. Does not block and does not write.
     pub fn push(&self, message: &[u8]) {
         self.lock().push(message);
     }
 
-    /// Adds a message with large texts in it, in order, each with its place.
+    /// Adds a message with large texts, in order, each with its position.
     pub fn push_large(&self, message: &[u8], texts: Vec<(usize, LargeText)>) {
         let mut waiting = self.lock();
         waiting.push(message);
@@ -98,8 +98,8 @@ impl Outbox {
         }
     }
 
-    /// Adds a message, such as that something changed, unless the same waits already. So a client that does not read
-    /// makes no more of them wait than there are things to tell of.
+    /// Adds a message, such as a change notification, unless the same one waits already. So a client that does not read
+    /// has at most one of each waiting.
     pub fn push_note(&self, message: Vec<u8>) {
         let mut waiting = self.lock();
         if !waiting.is_broken && waiting.noted.insert(message.clone()) {
@@ -107,7 +107,7 @@ impl Outbox {
         }
     }
 
-    /// Adds a message that may as well be lost, such as a report of progress, if there is room.
+    /// Adds a message that may be lost, such as a progress notification, if there is room.
     pub fn push_if_room(&self, message: &[u8]) -> bool {
         let mut waiting = self.lock();
         let has_room = waiting.bytes.len() < WAITING_BYTES_MAX;
@@ -117,12 +117,12 @@ impl Outbox {
         has_room
     }
 
-    /// Tells whether enough waits to be worth writing before the next request is looked at.
+    /// Returns whether enough waits to be worth writing before the next request is read.
     pub fn is_filling(&self) -> bool {
         self.lock().bytes.len() >= EAGER_BYTES
     }
 
-    /// Writes all that waits, unless another thread is at it, which will then write this too.
+    /// Writes everything that waits, unless another thread does so already, which will then write this, too.
     pub fn write(&self) -> io::Result<()> {
         let mut waiting = self.lock();
         while !waiting.is_empty() && !waiting.is_writing && !waiting.is_broken {
@@ -156,12 +156,12 @@ impl Outbox {
         self.wake(&waiting);
     }
 
-    /// The life of the writer thread: writes when asked, until [`Outbox::finish`] or an error.
+    /// The writer thread: writes on request, until [`Outbox::finish`] or an error.
     pub fn write_when_asked(&self) -> io::Result<()> {
         self.write_with_pauses(Duration::ZERO)
     }
 
-    /// The same for what is not urgent: after each time it rests, and who asks meanwhile need not wake it.
+    /// The same for less urgent output: it pauses after each write, during which it need not be woken.
     pub fn write_with_pauses(&self, pause: Duration) -> io::Result<()> {
         loop {
             let mut waiting = self.lock();
@@ -190,8 +190,8 @@ impl Outbox {
         !waiting.is_broken
     }
 
-    /// Says that no more messages come and waits until the last one is written, or until nothing more has been
-    /// taken for as long as the patience lasts.
+    /// Ends the queue and waits until the last message is written, or until nothing more was
+    /// read for as long as the patience lasts.
     pub fn finish(&self, patience: Duration) -> Finish {
         let mut waiting = self.lock();
         waiting.is_finished = true;
@@ -213,7 +213,7 @@ impl Outbox {
         if waiting.is_broken {
             return Finish::Broken;
         }
-        // Who reads the pipe should see its end now, even if somebody still holds this outbox.
+        // The reader of the pipe should see its end now, even if somebody still holds this outbox.
         *self.output.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(io::sink());
         Finish::Written
     }
@@ -290,7 +290,7 @@ impl Waiting {
     }
 
     fn push(&mut self, message: &[u8]) {
-        // What was said before comes before, unless the client is far behind.
+        // Earlier messages come first, unless the client is far behind.
         if self.bytes.len() < WAITING_BYTES_MAX {
             self.add_notes();
         }
@@ -319,7 +319,7 @@ mod tests {
 
     use super::*;
 
-    /// Keeps what is written, and lets a write wait until it may go on.
+    /// Stores what is written, and lets a write wait until it may continue.
     struct Slow {
         written: Arc<Mutex<Vec<u8>>>,
         begun: mpsc::Sender<()>,

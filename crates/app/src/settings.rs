@@ -1,4 +1,5 @@
-//! Settings: flags over the environment over a file over defaults. Every problem is reported at once, with the setting's
+//! Settings: flags take precedence over the environment, a file and the defaults. All problems are reported at once, with the
+//! setting's
 //! name and origin.
 
 use std::{
@@ -11,42 +12,42 @@ use std::{
 
 use serde_json::{Map, Value};
 
-/// Reads settings and gathers what is wrong with them.
+/// Reads settings and collects problems.
 #[derive(Debug, Default)]
 pub struct Settings {
     problems: Vec<String>,
-    /// What flags say, by the name in the environment: the flag and its value.
+    /// The flags, by the name in the environment: the flag and its value.
     flags: BTreeMap<String, (String, String)>,
-    /// What the file says, by its own names.
+    /// The values of the file, by their names in it.
     file: BTreeMap<String, String>,
     file_name: String,
-    /// The names that were asked for, in the words of the file.
+    /// The requested names, as they are in the file.
     known: BTreeSet<String>,
 }
 
 /// A value that can be read from a setting.
 pub trait FromSetting: Sized {
-    /// What a value looks like, for the message about one that does not.
+    /// The form of a value, for error messages.
     const EXPECTED: &str;
 
-    /// Reads it; `None` if the text is no such value.
+    /// Parses it; `None` if the text is invalid.
     fn from_setting(text: &str) -> Option<Self>;
 
-    /// How a text that is no such value stands in the message about it; a secret does not.
+    /// How an invalid text is shown in the error; a secret is not.
     fn shown(text: &str) -> String {
         format!("\"{}\"", mcp::shown(text))
     }
 }
 
 impl Settings {
-    /// Takes what a flag says, which goes before everything else.
+    /// Sets the value of a flag, which takes precedence over everything else.
     pub fn flag(&mut self, flag: &str, name: &str, value: Option<impl ToString>) {
         if let Some(value) = value {
             self.flags.insert(name.to_owned(), (flag.to_owned(), value.to_string()));
         }
     }
 
-    /// Reads a TOML file, which goes before the defaults alone. `SPEXUS_LISTEN` is `listen` there.
+    /// Reads a TOML file, which takes precedence over the defaults only. `SPEXUS_LISTEN` is `listen` there.
     pub fn read_file(&mut self, path: &Path) {
         self.file_name = path.display().to_string();
         let table = match fs::read_to_string(path) {
@@ -69,7 +70,7 @@ impl Settings {
         }
     }
 
-    /// Reads a JSON object, which goes before the defaults alone. `MCP_REQUEST_TIMEOUT` is `request_timeout` there.
+    /// Reads a JSON object, which takes precedence over the defaults only. `MCP_REQUEST_TIMEOUT` is `request_timeout` there.
     pub fn read_json(&mut self, path: &Path) {
         self.file_name = path.display().to_string();
         let object = match fs::read_to_string(path) {
@@ -86,8 +87,8 @@ impl Settings {
         }
     }
 
-    /// Returns the value of a setting, or the default if it is absent or empty. A value that makes no sense is
-    /// remembered as a problem.
+    /// Returns the value of a setting, or the default if it is absent or empty. An invalid value is
+    /// recorded as a problem.
     pub fn value<T: FromSetting>(&mut self, name: &str, default: T) -> T {
         self.known.insert(file_name_of(name));
         let Some((text, origin)) = self.given(name) else { return default };
@@ -98,7 +99,7 @@ impl Settings {
         })
     }
 
-    /// What a setting is, and where it comes from: `--listen (from the command line)`.
+    /// The name of a setting, and its origin: `--listen (from the command line)`.
     fn given(&self, name: &str) -> Option<(String, String)> {
         let in_file = file_name_of(name);
         let (text, shown_name, origin) = if let Some((flag, text)) = self.flags.get(name) {
@@ -111,26 +112,26 @@ impl Settings {
         Some((text, format!("{shown_name} (from {origin})")))
     }
 
-    /// Makes it a problem, said in these words, that a setting is given, wherever it comes from.
+    /// Reports a problem if a setting is given, from any source.
     pub fn refuse(&mut self, name: &str, why: &str) {
         if let Some((_, origin)) = self.given(name) {
             self.problems.push(format!("{origin}: {why}"));
         }
     }
 
-    /// The same for a flag alone: in the environment and in a file it may be meant for other commands.
+    /// The same for a flag only: in the environment and in a file it may be meant for other commands.
     pub fn refuse_flag(&mut self, name: &str, why: &str) {
         if self.flags.contains_key(name) {
             self.refuse(name, why);
         }
     }
 
-    /// Remembers something else that is wrong with the configuration.
+    /// Reports another problem of the configuration.
     pub fn problem(&mut self, message: String) {
         self.problems.push(message);
     }
 
-    /// Returns the value of a setting that must be there; if it is not, that is a problem, said in these words.
+    /// Returns the value of a required setting; if it is missing, reports a problem.
     pub fn required<T: FromSetting>(&mut self, name: &str, missing: &str) -> Option<T> {
         let n_problems = self.problems.len();
         let value = self.optional(name);
@@ -140,12 +141,12 @@ impl Settings {
         value
     }
 
-    /// Returns the value of a setting that may be absent.
+    /// Returns the value of an optional setting.
     pub fn optional<T: FromSetting>(&mut self, name: &str) -> Option<T> {
         self.value(name, Maybe(None)).0
     }
 
-    /// Fails if anything was wrong, names in the file that nobody asked for included.
+    /// Fails if there was any problem, including unknown names in the file.
     pub fn check(mut self) -> Result<(), Problems> {
         for name in self.file.keys().filter(|name| !self.known.contains(*name)) {
             let known: Vec<&str> = self.known.iter().map(String::as_str).collect();
@@ -158,12 +159,12 @@ impl Settings {
     }
 }
 
-/// What a setting is called in a file.
+/// The name of a setting in a file.
 fn file_name_of(name: &str) -> String {
     name.strip_prefix("SPEXUS_").or(name.strip_prefix("MCP_")).unwrap_or(name).to_lowercase()
 }
 
-/// A value of the file as it would stand in the environment.
+/// A value of the file in the form of the environment.
 fn written(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
@@ -173,7 +174,7 @@ fn written(value: &toml::Value) -> String {
     }
 }
 
-/// Everything that is wrong with the configuration, a line each.
+/// All problems of the configuration, a line each.
 #[derive(Debug)]
 pub struct Problems(Vec<String>);
 

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_do_something_is_text_or_gone() {
+    fn active_content_is_shown_as_text_or_removed() {
         check("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;");
         check("[x](javascript:alert(1))", "<p><a rel=\"noopener nofollow\">x</a></p>");
         check(
@@ -259,7 +259,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_anything_that_runs(text in "(<|>|\\(|\\)|\\[|\\]|!|`|\\*|_|#|-|\n| |a|on|=|\"|'|javascript:|data:|script|style|hx-get|img|src|href|&|;|\\|){0,60}") {
+        fn no_text_produces_active_content(text in "(<|>|\\(|\\)|\\[|\\]|!|`|\\*|_|#|-|\n| |a|on|=|\"|'|javascript:|data:|script|style|hx-get|img|src|href|&|;|\\|){0,60}") {
             let html = PAGE.render(&text).into_string();
             for bad in ["<script", "<style", "<img", "<iframe", " on", " hx-", " style=", " data-", "href=\"javascript:", "href=\"data:"] {
                 // Within text every character that could open a tag is escaped, so these occur in tags only.

@@ -1,4 +1,4 @@
-//! The words of the domain: kinds, references, roles.
+//! The terms of the domain: kinds, references, roles.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -75,7 +75,7 @@ impl Kind {
         }
     }
 
-    /// The letters of its reference ids; comments have none.
+    /// The prefix of its reference ids; comments have none.
     pub const fn prefix(self) -> &'static str {
         match self {
             Kind::Epic => "EP",
@@ -88,7 +88,7 @@ impl Kind {
         }
     }
 
-    /// The kind with this name, in any case; plural, hyphens and blanks are understood.
+    /// The kind with this name, in any case; plural, hyphens and spaces are accepted.
     pub fn from_name(text: &str) -> Option<Kind> {
         let folded = words::name::plain(text);
         Kind::ALL.into_iter().find(|kind| {
@@ -162,7 +162,7 @@ pub enum Reference {
 }
 
 impl Reference {
-    /// Reads a UUID or a reference id in any case.
+    /// Parses a UUID or a reference id in any case.
     pub fn parse(text: &str) -> Option<Reference> {
         let text = text.trim();
         if text.len() > 64 {
@@ -204,10 +204,10 @@ impl fmt::Display for Reference {
     }
 }
 
-/// The largest number in a reference id. Whatever is made can be imported again, so that both end here.
+/// The largest number in a reference id, for creates and imports alike, so that everything can be imported again.
 pub const NUMBER_MAX: i64 = 999_999_999_999;
 
-/// The key of the project that exists from the first start; its reference ids carry no key.
+/// The key of the project that exists from the first start; its reference ids have no key.
 pub const DEFAULT_PROJECT_KEY: &str = "DEFAULT";
 /// The id of that project, the same in every store.
 pub const DEFAULT_PROJECT_ID: &str = "00000000-0000-7000-8000-000000000001";

@@ -1,5 +1,5 @@
-//! Every statement of a list, a count, a report and a delete finds what it is about by index: its plan is read on both
-//! engines, and no table that grows may be gone through from one end to the other.
+//! Every statement of a list, a count, a report and a delete uses indexes: its plan is read on both
+//! engines, and must not scan a growing table.
 
 use std::collections::HashMap;
 use std::slice;
@@ -17,7 +17,7 @@ use crate::report::{self, Gap, Grouping, Scope};
 use crate::value::Value;
 use crate::{activity, audit, comment, deletion, relationship, revision, thread};
 
-/// The tables that grow with what people write.
+/// The growing tables.
 const GROWING: &[&str] = &[
     "entity",
     "comment",
@@ -34,26 +34,26 @@ const GROWING: &[&str] = &[
     "threat_criterion",
 ];
 
-/// Walks that are meant: what the statement is, why going through an index of all is right, and the time that what it is for
-/// may take beside [`N_ROWS`] of each.
+/// Deliberate scans: the statement, why scanning an index is right, and the time limit with [`N_ROWS`] rows
+/// of each.
 const MEANT: &[(&str, &str, Duration)] = &[
-    // The newest or oldest few of all are the beginning of an index that has their order; the limit ends the walk.
+    // The newest or oldest rows are at the start of an index in this order; the limit ends the scan.
     ("audit", "SCAN t USING INDEX revision_created", FEW),
     ("audit", "SCAN t USING INDEX authentication_event_created", FEW),
     ("comments", "SCAN c USING INDEX comment_created", FEW),
-    // The index holds nothing but what is wanted.
+    // The index has only the wanted rows.
     ("suspects", "SCAN r USING INDEX relationship_suspect", FEW),
-    // Administrators alone ask for one kind of event, and rarely. An index of all events would be as large as that of times.
+    // Only administrators query one kind of event, and rarely. An index of all events would be as large as that of times.
     ("audit of an event", "SCAN t", ALL),
     ("audit of an event", "Seq Scan on authentication_event t", ALL),
     ("audit of an event", "Seq Scan on revision t", ALL),
 ];
-/// How many revisions, events and comments there are when walks are timed.
+/// The number of revisions, events and comments when scans are timed.
 const N_ROWS: usize = 5_000;
-/// The time for the first few of them, and for going through all.
+/// The time limits for the first few of them, and for scanning all.
 const FEW: Duration = Duration::from_millis(100);
 const ALL: Duration = Duration::from_millis(300);
-/// So many times something is timed; the shortest counts, for other tests run beside this one.
+/// How often a statement is timed; the shortest time counts, because other tests run concurrently.
 const ROUNDS: usize = 3;
 
 fn now() -> Time {
@@ -89,14 +89,14 @@ fn epic(tx: &mut Tx<'_>, number: i64) -> Result<Entity> {
 /// Something that runs statements.
 type Body<'a> = &'a mut dyn FnMut(&mut Tx<'_>) -> Result<()>;
 
-/// What a list, a count, a report or a delete ran, and how long each call of it took at the most.
+/// The statements that a list, a count, a report or a delete ran, and the longest time of each.
 #[derive(Default)]
 struct Ran {
     statements: Vec<(&'static str, String)>,
     took: HashMap<&'static str, Duration>,
 }
 
-/// Runs the lists, counts, reports and deletes that are wanted.
+/// Runs the selected lists, counts, reports and deletes.
 fn run_some(tx: &mut Tx<'_>, is_wanted: impl Fn(&str) -> bool) -> Ran {
     let mut ran = Ran::default();
     let mut run = |name: &'static str, body: Body<'_>| {
@@ -247,7 +247,7 @@ fn run_some(tx: &mut Tx<'_>, is_wanted: impl Fn(&str) -> bool) -> Ran {
     ran
 }
 
-/// The statements about what other tools call entities.
+/// The statements about external ids.
 fn aliases(run: &mut dyn FnMut(&'static str, Body<'_>)) {
     let wanted = Alias { scheme: "jira".to_owned(), external_id: "SHOP-12".to_owned() };
     let new = NewAlias {
@@ -288,7 +288,7 @@ fn specification(run: &mut dyn FnMut(&'static str, Body<'_>)) {
     run("specification", &mut |tx| entity::n_children_before(tx, "x", Kind::Requirement, 2).map(drop));
 }
 
-/// The statements that the thread is followed, pushed and tidied with.
+/// The statements of the thread: reading, pushing and cleaning up.
 fn thread_statements(run: &mut dyn FnMut(&'static str, Body<'_>)) {
     run("thread", &mut |tx| thread::snapshot::citations_of(tx, "s", &["x"]).map(drop));
     run("thread", &mut |tx| thread::snapshot::citations_in(tx, "s", "src/a.rs").map(drop));
@@ -328,7 +328,7 @@ fn thread_statements(run: &mut dyn FnMut(&'static str, Body<'_>)) {
     }
 }
 
-/// The statements that work is looked for and leased with.
+/// The statements of finding and leasing work.
 fn work_statements(run: &mut dyn FnMut(&'static str, Body<'_>)) {
     use thread::lease::{self, NewLease};
     use thread::work::{self, WorkScope};
@@ -390,12 +390,12 @@ fn reports(run: &mut dyn FnMut(&'static str, Body<'_>), scope: &Scope) {
         Gap::CriterionWithoutRequirements,
         Gap::RequirementWithoutCriterion,
     ] {
-        // Where as many as are wanted were found, they are counted too.
+        // If the list is full, the total is counted, too.
         run("hierarchy report", &mut |tx| report::gap(tx, scope, gap, 0).map(drop));
     }
 }
 
-/// The names that a statement has for tables that grow.
+/// The aliases of growing tables in a statement.
 fn names(sql: &str) -> Vec<&str> {
     let words: Vec<&str> = sql
         .split(|char: char| !(char.is_alphanumeric() || char == '_'))
@@ -412,11 +412,11 @@ fn names(sql: &str) -> Vec<&str> {
 
 fn explained(tx: &mut Tx<'_>, sql: String, n_values: usize) -> Result<Vec<String>> {
     let column = if tx.is_postgres() { 0 } else { 3 };
-    // The dialect takes no statements that are put together; a test has few.
+    // The dialect has no dynamic statements; a test has a few.
     tx.rows(Box::leak(sql.into_boxed_str()), &vec![Value::Null; n_values], |row| row.get(column))
 }
 
-/// What a plan goes through from one end to the other.
+/// The scans in a plan.
 fn walks(tx: &mut Tx<'_>, sql: &str) -> Result<Vec<String>> {
     let n_values = (1..100).take_while(|number| sql.contains(&format!("?{number}"))).count();
     if !tx.is_postgres() {
@@ -468,7 +468,7 @@ fn check(location: &Location) {
     check_times(&store);
 }
 
-/// What walks takes no longer than is said, in a store with many rows.
+/// Scans take no longer than their limit, in a store with many rows.
 fn check_times(store: &Store) {
     let took = store.wait(Mode::Write, |tx| {
         let epic = epic(tx, 2)?;

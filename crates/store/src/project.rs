@@ -75,7 +75,7 @@ pub enum Projects {
 }
 
 impl Projects {
-    /// The parameters of [`in_projects`]: the project, the user, and the token where it is narrowed.
+    /// The parameters of [`in_projects`]: the project, the user, and the token if it is restricted.
     pub(crate) fn values(&self) -> [Value<'_>; 3] {
         match self {
             Projects::All => [Value::Null, Value::Null, Value::Null],
@@ -88,7 +88,7 @@ impl Projects {
 }
 
 impl Projects {
-    /// Adds the condition that a column names one of them.
+    /// Adds the condition that a column is one of them.
     pub(crate) fn restrict<'a>(&'a self, shape: &mut Shape<'a>, column: &'static str) {
         match self {
             Projects::All => {}
@@ -141,7 +141,7 @@ pub fn find(tx: &mut Tx<'_>, id_or_key: &str) -> Result<Option<Project>> {
     tx.row(select!("where id = ?1 or key = ?2"), values![&id, &key], read)
 }
 
-/// The projects that a viewer sees, or all, by key.
+/// The visible projects of a viewer, or all, by key.
 pub fn list(tx: &mut Tx<'_>, viewer: Option<&Viewer>, limit: i64, offset: i64) -> Result<Vec<Project>> {
     let Some(Viewer { user_id, token_id }) = viewer else {
         return tx.rows(select!("order by key limit ?1 offset ?2"), values![limit, offset], read);
@@ -150,7 +150,7 @@ pub fn list(tx: &mut Tx<'_>, viewer: Option<&Viewer>, limit: i64, offset: i64) -
     tx.rows(sql, values![user_id, token_id, limit, offset], read)
 }
 
-/// How many a viewer sees, or how many there are.
+/// Their number.
 pub fn count(tx: &mut Tx<'_>, viewer: Option<&Viewer>) -> Result<i64> {
     let total = match viewer {
         None => tx.row("select count(*) from project", &[], |row| row.get(0))?,
@@ -162,7 +162,7 @@ pub fn count(tx: &mut Tx<'_>, viewer: Option<&Viewer>) -> Result<i64> {
     Ok(total.unwrap_or_default())
 }
 
-/// The only project's id, when there is but one.
+/// The id of the project, if there is only one.
 pub fn only(tx: &mut Tx<'_>) -> Result<Option<String>> {
     let mut ids: Vec<String> = tx.rows("select id from project limit 2", &[], |row| row.get(0))?;
     Ok(if ids.len() == 1 { ids.pop() } else { None })
@@ -178,7 +178,7 @@ pub fn insert(tx: &mut Tx<'_>, project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// Writes a changed project; false when another change was faster.
+/// Stores a changed project; false if another change was faster.
 pub fn update(tx: &mut Tx<'_>, project: &Project) -> Result<bool> {
     let Project { id, name, description, access, version, updated_at, .. } = project;
     let sql = "update project set name = ?2, description = ?3, access = ?4, version = ?5, updated_at = ?6
@@ -187,13 +187,13 @@ pub fn update(tx: &mut Tx<'_>, project: &Project) -> Result<bool> {
     Ok(tx.execute(sql, values![id, name, description, access, *version, *updated_at])? == 1)
 }
 
-/// Whether anything was ever made in it; deleted entities count, for their reference ids must not come again.
+/// Whether anything was ever created in it; deleted entities count, because their reference ids must not be reused.
 pub fn is_empty(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     Ok(tx.row("select 1 from entity where project_id = ?1 limit 1", values![id], |_| Ok(()))?.is_none())
 }
 
-/// Removes an empty project, with who was a member of it; false when another change was faster. A token that was narrowed to
-/// it alone reaches nothing then.
+/// Removes an empty project, with its members; false if another change was faster. A token that was restricted to
+/// it alone then reaches nothing.
 pub fn delete(tx: &mut Tx<'_>, gone: &Project) -> Result<bool> {
     for sql in [
         "delete from counter where project_id = ?1",

@@ -1,4 +1,4 @@
-//! Prompts: texts for agents. At most one is active; agents receive it when they connect.
+//! Prompts: texts for agents. At most one is active; it is part of the instructions for agents.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -67,7 +67,7 @@ macro_rules! select {
     };
 }
 
-/// The prompt that a reference names, deleted or not.
+/// The prompt with a reference, deleted or not.
 pub fn find(tx: &mut Tx<'_>, reference: &Reference) -> Result<Option<Prompt>> {
     match reference {
         Reference::Id(id) => tx.row(select!("where m.id = ?1"), values![id], read),
@@ -78,7 +78,7 @@ pub fn find(tx: &mut Tx<'_>, reference: &Reference) -> Result<Option<Prompt>> {
     }
 }
 
-/// The live prompt with this name.
+/// The existing prompt with this name.
 pub fn find_by_name(tx: &mut Tx<'_>, name: &str) -> Result<Option<Prompt>> {
     // Earlier versions stored names in lower case, which differs in a few letters.
     let lowered = name.trim().to_lowercase();
@@ -100,13 +100,13 @@ pub fn list(tx: &mut Tx<'_>, include_deleted: bool, limit: i64, offset: i64) -> 
     Ok((prompts, total.unwrap_or_default()))
 }
 
-/// Live prompts after a number.
+/// Existing prompts after a number.
 pub fn after(tx: &mut Tx<'_>, number: i64, limit: i64) -> Result<Vec<Prompt>> {
     let sql = select!("where m.deleted_at is null and m.number > ?1 order by m.number limit ?2");
     tx.rows(sql, values![number, limit], read)
 }
 
-/// Adds a prompt; false when its number is taken.
+/// Adds a prompt; false if its number is taken.
 pub fn insert(tx: &mut Tx<'_>, new: &Prompt) -> Result<bool> {
     let sql = "insert into prompt (id, number, name, name_folded, title, description, content, role, active, creator_id,
                    version, created_at, updated_at)
@@ -131,7 +131,7 @@ pub fn insert(tx: &mut Tx<'_>, new: &Prompt) -> Result<bool> {
     Ok(tx.execute(sql, values)? == 1)
 }
 
-/// Writes a changed prompt; false when another change was faster.
+/// Stores a changed prompt; false if another change was faster.
 pub fn update(tx: &mut Tx<'_>, changed: &Prompt) -> Result<bool> {
     let sql = "update prompt set name = ?2, name_folded = ?3, title = ?4, description = ?5, content = ?6, role = ?7,
                    active = ?8, version = ?9, updated_at = ?10, deleted_at = ?11, deletion_id = ?12
@@ -154,12 +154,12 @@ pub fn update(tx: &mut Tx<'_>, changed: &Prompt) -> Result<bool> {
     Ok(tx.execute(sql, values)? == 1)
 }
 
-/// Keeps others from choosing the active prompt until the commit.
+/// Locks the choice of the active prompt until the commit.
 pub fn lock_active(tx: &mut Tx<'_>) -> Result<()> {
     tx.lock("active prompt")
 }
 
-/// Erases the text of a deleted prompt; false when another change was faster.
+/// Erases the text of a deleted prompt; false if another change was faster.
 pub fn purge(tx: &mut Tx<'_>, gone: &Prompt, now: Time) -> Result<bool> {
     let sql = "update prompt set name = '(purged)', name_folded = '(purged)', title = '(purged)', description = null,
                    content = '(purged)', purged_at = ?2, version = version + 1, updated_at = ?2

@@ -62,7 +62,7 @@ macro_rules! select {
     ($rest:expr) => {
         select!("", $rest)
     };
-    // With more columns behind those of a relationship.
+    // With more columns after those of a relationship.
     ($more:literal, $rest:expr) => {
         concat!(
             "select r.id, r.project_id, p.key, r.source_id, source.number, r.target_id, target.number, r.type_id, t.name,
@@ -82,7 +82,7 @@ pub fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<Relationship>> {
     tx.row(select!("where r.id = ?1"), values![id], read)
 }
 
-/// Those of a requirement, in both directions.
+/// The relationships of a requirement, in both directions.
 pub fn of(tx: &mut Tx<'_>, requirement_id: &str, limit: i64, offset: i64) -> Result<Vec<Relationship>> {
     let sql = select!(
         "where (r.source_id = ?1 or r.target_id = ?1) and r.deleted_at is null
@@ -91,20 +91,20 @@ pub fn of(tx: &mut Tx<'_>, requirement_id: &str, limit: i64, offset: i64) -> Res
     tx.rows(sql, values![requirement_id, limit, offset], read)
 }
 
-/// How many a requirement has, in both directions.
+/// Their number.
 pub fn count_of(tx: &mut Tx<'_>, requirement_id: &str) -> Result<i64> {
     let sql =
         "select count(*) from relationship where (source_id = ?1 or target_id = ?1) and deleted_at is null";
     Ok(tx.row(sql, values![requirement_id], |row| row.get(0))?.unwrap_or_default())
 }
 
-/// The ids of those of a requirement, in both directions.
+/// Their ids.
 pub fn ids_of(tx: &mut Tx<'_>, requirement_id: &str) -> Result<Vec<String>> {
     let sql = "select id from relationship where (source_id = ?1 or target_id = ?1) and deleted_at is null";
     tx.rows(sql, values![requirement_id], |row| row.get(0))
 }
 
-/// Those of some requirements, in both directions, the oldest first.
+/// The relationships of some requirements, in both directions, oldest first.
 pub fn of_many(tx: &mut Tx<'_>, requirement_ids: &[&str], limit: i64) -> Result<Vec<Relationship>> {
     macro_rules! select_of {
         ($ids:literal) => {
@@ -129,10 +129,10 @@ pub fn of_many(tx: &mut Tx<'_>, requirement_ids: &[&str], limit: i64) -> Result<
 /// A relationship whose target has changed since it was made or confirmed, and when it did.
 pub type Suspect = (Relationship, Time);
 
-/// The place of a suspect relationship in their list: since when it is suspect, in microseconds, and its id.
+/// The position of a suspect relationship in the list: since when it is suspect, in microseconds, and its id.
 pub type SuspectPlace = (i64, String);
 
-/// Those whose target has changed since they were made or confirmed, the last to become so first, and how many there are.
+/// Suspect relationships, the last to become so first, and their number.
 pub fn suspects(
     tx: &mut Tx<'_>,
     projects: &Projects,
@@ -157,7 +157,7 @@ pub fn suspects(
     Ok((found, total.first().copied().unwrap_or_default()))
 }
 
-/// The live ones that lead to a requirement and are suspect.
+/// The existing suspect relationships with a requirement as target.
 pub fn suspects_to(tx: &mut Tx<'_>, target_id: &str) -> Result<Vec<Relationship>> {
     let sql = select!(
         "where r.target_id = ?1 and r.suspect_at is not null and r.deleted_at is null order by r.created_at, r.id"
@@ -165,7 +165,7 @@ pub fn suspects_to(tx: &mut Tx<'_>, target_id: &str) -> Result<Vec<Relationship>
     tx.rows(sql, values![target_id], read)
 }
 
-/// Says of the relationships after an id since when they are suspect, where nobody kept that before.
+/// Sets since when relationships after an id are suspect, where that is not stored yet.
 pub(crate) fn find_suspects(tx: &mut Tx<'_>, position: &str) -> Result<Slice> {
     const SLICE: i64 = 2_000;
     let sql = "select id from relationship where id > ?1 order by id limit ?2";
@@ -179,8 +179,8 @@ pub(crate) fn find_suspects(tx: &mut Tx<'_>, position: &str) -> Result<Slice> {
     Ok(Slice { next: Some(last.clone()), n_rows })
 }
 
-/// A page of a project's relationships between requirements that were not purged, in the order of time, each with its
-/// target's present version.
+/// A page of a project's relationships between requirements that were not purged, by time, each with its
+/// target's current version.
 pub fn page_of_project(
     tx: &mut Tx<'_>,
     project_id: &str,
@@ -198,7 +198,7 @@ pub fn page_of_project(
     tx.rows(sql, values, |row| Ok((read(row)?, row.get(18)?)))
 }
 
-/// Hands on the live ones of a project that must not form a circle, as ids of source and target, without gathering them.
+/// Calls `read` with the existing acyclic relationships of a project, as ids of source and target, without collecting them.
 pub fn each_acyclic(tx: &mut Tx<'_>, project_id: &str, mut each: impl FnMut(&str, &str)) -> Result<()> {
     let sql =
         "select r.source_id, r.target_id from relationship r join relationship_type t on t.id = r.type_id
@@ -209,7 +209,7 @@ pub fn each_acyclic(tx: &mut Tx<'_>, project_id: &str, mut each: impl FnMut(&str
     })
 }
 
-/// How many relationships a project has: all, and those that are not deleted.
+/// The number of relationships of a project: in total, and existing ones.
 pub fn count_in(tx: &mut Tx<'_>, project_id: &str) -> Result<(i64, i64)> {
     let sql = "select count(*), count(live) from relationship where project_id = ?1";
     Ok(tx.row(sql, values![project_id], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or_default())
@@ -236,7 +236,7 @@ pub fn insert(tx: &mut Tx<'_>, new: &Relationship) -> Result<()> {
     Ok(())
 }
 
-/// The live relationship between two requirements of a type.
+/// The existing relationship of a type between two requirements.
 pub fn between(
     tx: &mut Tx<'_>,
     source_id: &str,
@@ -248,7 +248,7 @@ pub fn between(
     tx.row(sql, values![source_id, target_id, type_id], read)
 }
 
-/// The way from one requirement to another along live relationships that must not form a circle, as reference ids.
+/// The path from one requirement to another along existing acyclic relationships, as reference ids.
 pub fn way(tx: &mut Tx<'_>, project_key: &str, from: &str, to: &str) -> Result<Option<Vec<String>>> {
     let sql = "select r.target_id, target.number from relationship r
                join relationship_type t on t.id = r.type_id join entity target on target.id = r.target_id
@@ -263,7 +263,7 @@ pub fn way(tx: &mut Tx<'_>, project_key: &str, from: &str, to: &str) -> Result<O
     Ok(way.map(|steps| steps.into_iter().filter_map(name).collect()))
 }
 
-/// Confirms a relationship against the target's present text; false when another change was faster.
+/// Confirms a relationship for the target's current text; false if another change was faster.
 pub fn confirm(tx: &mut Tx<'_>, changed: &Relationship) -> Result<bool> {
     let sql = "update relationship set target_version = ?2, version = ?3, updated_at = ?4
                where id = ?1 and version = ?3 - 1";
@@ -271,21 +271,21 @@ pub fn confirm(tx: &mut Tx<'_>, changed: &Relationship) -> Result<bool> {
     Ok(tx.execute(sql, values)? == 1)
 }
 
-/// Keeps others from adding relationships that could close a circle in a project until the commit, and from changing which
-/// types must not form one.
+/// Locks a project against new relationships that could close a cycle, and against changes of which
+/// types are acyclic, until the commit.
 pub fn lock_circles(tx: &mut Tx<'_>, project_id: &str) -> Result<()> {
     tx.lock_shared(TYPES_LOCK)?;
     tx.lock(&format!("circles in {project_id}"))
 }
 
-/// Keeps others from adding relationships until the commit, so that what types demand of them can change.
+/// Locks out new relationships until the commit, so that the properties of types can change.
 pub fn lock_types(tx: &mut Tx<'_>) -> Result<()> {
     tx.lock(TYPES_LOCK)
 }
 
 const TYPES_LOCK: &str = "relationship types";
 
-/// Marks one relationship as deleted; false when another change was faster.
+/// Marks one relationship as deleted; false if another change was faster.
 pub fn delete(tx: &mut Tx<'_>, gone: &Relationship, deletion: &Deletion) -> Result<bool> {
     deletion.note(tx, &gone.project_id, &gone.id)?;
     let sql =
@@ -294,7 +294,7 @@ pub fn delete(tx: &mut Tx<'_>, gone: &Relationship, deletion: &Deletion) -> Resu
     Ok(tx.execute(sql, values![&gone.id, deletion.at, &deletion.id, gone.version])? == 1)
 }
 
-/// Those that went with a deletion.
+/// The relationships of a deletion.
 pub fn of_deletion(tx: &mut Tx<'_>, deletion_id: &str) -> Result<Vec<Relationship>> {
     tx.rows(select!("where r.deletion_id = ?1 order by r.created_at, r.id"), values![deletion_id], read)
 }

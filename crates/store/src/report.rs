@@ -1,4 +1,4 @@
-//! Figures about many entities at once, computed in the database: how far the work is, and what the tree lacks.
+//! Reports about many entities, computed in the database: progress, and gaps in the tree.
 
 pub(crate) mod burn_up;
 mod hierarchy;
@@ -33,7 +33,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The first three parameters of a statement about a scope: those of the projects, or the epic and nothing else.
+    /// The first three parameters of a statement about a scope: the projects, or only the epic.
     fn values(&self) -> [Value<'_>; 3] {
         match self {
             Scope::Projects(projects) => projects.values(),
@@ -41,7 +41,7 @@ impl Scope {
         }
     }
 
-    /// Whether it is an epic. What is in projects is known without counting; what is below an epic is counted.
+    /// Whether it is an epic. Totals of projects are maintained; totals below an epic are counted.
     fn is_epic(&self) -> bool {
         matches!(self, Scope::Epic(_))
     }

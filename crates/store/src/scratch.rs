@@ -1,23 +1,23 @@
-//! Bytes that may not fit into memory, while something works with them: in a temporary file without a name, beyond some size.
+//! A buffer for bytes that may not fit into memory: beyond some size in an unnamed temporary file.
 
 use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
 
-/// A few bytes stay in memory, and of many those that were added last.
+/// How many bytes stay in memory: those that were added last.
 const MEMORY_MAX_BYTES: usize = 256 << 10;
-/// How much is read at once where bytes are read in their order, and where they are not.
+/// How much is read at once, sequentially and at random.
 const ORDERED_BYTES: usize = 64 << 10;
 const RANDOM_BYTES: usize = 4 << 10;
 
-/// Bytes to which others are added.
+/// A growing buffer.
 #[derive(Debug, Default)]
 pub struct Scratch {
     file: Option<File>,
-    /// How many bytes are in the file.
+    /// The number of bytes in the file.
     n_filed: u64,
-    /// What comes after them.
+    /// The bytes after them.
     tail: Vec<u8>,
-    /// A part of the file that was read, and where it begins.
+    /// The cached part of the file, and its position.
     window: Vec<u8>,
     window_start: u64,
 }
@@ -28,12 +28,12 @@ impl Scratch {
         self.n_filed + self.tail.len() as u64
     }
 
-    /// Whether so many more bytes stay in memory, so that adding them is quick.
+    /// Whether so many more bytes fit into memory, so that adding them is fast.
     pub fn has_room(&self, n_more: usize) -> bool {
         self.tail.len() + n_more <= MEMORY_MAX_BYTES
     }
 
-    /// Adds bytes, and returns their place.
+    /// Adds bytes, and returns their position.
     pub fn add(&mut self, bytes: &[u8]) -> io::Result<u64> {
         let place = self.n_bytes();
         if !self.has_room(bytes.len()) {
@@ -55,7 +55,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Reads the bytes at a place. That there are not so many is an error.
+    /// Reads the bytes at a position. Too few bytes are an error.
     pub fn read(&mut self, mut place: u64, mut out: &mut [u8]) -> io::Result<()> {
         while !out.is_empty() {
             let n_read = self.read_some(place, out)?;
@@ -67,7 +67,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Reads some of the bytes at a place, and returns how many; none at the end.
+    /// Reads some of the bytes at a position, and returns how many; none at the end.
     fn read_some(&mut self, place: u64, out: &mut [u8]) -> io::Result<usize> {
         let from = if place >= self.n_filed {
             self.tail.get((place - self.n_filed) as usize..).unwrap_or_default()
@@ -80,7 +80,7 @@ impl Scratch {
         Ok(n_bytes)
     }
 
-    /// Reads the part of the file that begins at a place, unless it was read.
+    /// Reads the part of the file at a position, unless it is cached.
     fn fill_window(&mut self, place: u64, n_wanted: usize) -> io::Result<()> {
         let end = self.window_start + self.window.len() as u64;
         if (self.window_start..end).contains(&place) {

@@ -1,5 +1,5 @@
-//! Full-text search. Everything about language and ranking is in `words`; here terms are stored and intersected, with
-//! FTS5 or with a GIN index, and both engines find the same in the same order.
+//! Full-text search. Language and ranking are in `words`; here terms are stored and intersected, with
+//! FTS5 or with a GIN index, and both engines find the same documents in the same order.
 
 mod documents;
 mod filter;

@@ -1,4 +1,4 @@
-//! Sessions: what a login begins. Only hashes of their secrets are stored.
+//! Login sessions. Only hashes of their secrets are stored.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -78,10 +78,10 @@ pub struct BeginSession<'a> {
     pub expires_at: Time,
 }
 
-/// A user has at most this many sessions; the oldest ends when another one begins.
+/// A user has at most this many sessions; the oldest ends when another one starts.
 pub const SESSIONS_MAX: i64 = 1_000;
 
-/// Begins a session, and forgets those that have expired.
+/// Starts a session, and deletes expired ones.
 pub fn begin(tx: &mut Tx<'_>, new: &BeginSession<'_>, now: Time) -> Result<()> {
     tx.execute("delete from session where expires_at <= ?1", values![now])?;
     let sql = "delete from session where user_id = ?1 and id not in
@@ -105,7 +105,7 @@ macro_rules! select {
     };
 }
 
-/// A user's sessions that have not expired, the newest first.
+/// A user's sessions that have not expired, newest first.
 pub fn list(tx: &mut Tx<'_>, user_id: &str, now: Time) -> Result<Vec<UserSession>> {
     let sql = select!(
         "where s.user_id = ?1 and s.expires_at > ?2 and (t.expires_at is null or t.expires_at > ?2)
@@ -119,13 +119,13 @@ pub fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<UserSession>> {
     tx.row(select!("where s.id = ?1"), values![id], read)
 }
 
-/// Gives a session another secret.
+/// Replaces the secret of a session.
 pub fn renew(tx: &mut Tx<'_>, id: &str, hash: &str) -> Result<()> {
     tx.execute("update session set hash = ?2 where id = ?1", values![id, hash])?;
     Ok(())
 }
 
-/// Ends a session; false when it had ended already.
+/// Ends a session; false if it had already ended.
 pub fn end(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     revision::tell_session_end(tx, "select user_id from session where id = ?1", values![id])?;
     Ok(tx.execute("delete from session where id = ?1", values![id])? == 1)
@@ -140,7 +140,7 @@ pub fn end_others(tx: &mut Tx<'_>, user_id: &str, id: Option<&str>) -> Result<()
     sign_in_link::revoke(tx, user_id)
 }
 
-/// Notes that a session is used.
+/// Records that a session is used.
 pub fn touch(tx: &mut Tx<'_>, id: &str, now: Time) -> Result<()> {
     tx.execute("update session set last_used_at = ?2 where id = ?1", values![id, now])?;
     Ok(())

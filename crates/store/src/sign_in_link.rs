@@ -1,24 +1,24 @@
-//! One-time links to sign in with. Only hashes of their codes are stored.
+//! One-time sign-in links. Only hashes of their codes are stored.
 
 use crate::db::Tx;
 use crate::error::Result;
 use crate::model::Time;
 use crate::values;
 
-/// A link that has not expired, without its code.
+/// A valid link, without its code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignInLink {
-    /// Whom it signs in.
+    /// The id of its user.
     pub user_id: String,
     /// The user's name.
     pub user: String,
-    /// Whether whoever follows it may set a new password.
+    /// Whether it can set a new password.
     pub sets_password: bool,
     /// When it expires.
     pub expires_at: Time,
 }
 
-/// Stores a link in place of the user's link before, and forgets those that have expired.
+/// Stores a link, replacing the user's previous one, and deletes expired ones.
 pub fn put(tx: &mut Tx<'_>, link: &SignInLink, hash: &str, now: Time) -> Result<()> {
     tx.execute("delete from sign_in_link where expires_at <= ?1", values![now])?;
     let SignInLink { user_id, sets_password, expires_at, .. } = link;
@@ -44,7 +44,7 @@ pub fn find(tx: &mut Tx<'_>, hash: &str, now: Time) -> Result<Option<SignInLink>
     })
 }
 
-/// Uses a link up; false when somebody else was faster.
+/// Uses a link up; false if another request was faster.
 pub fn use_up(tx: &mut Tx<'_>, hash: &str) -> Result<bool> {
     Ok(tx.execute("delete from sign_in_link where hash = ?1", values![hash])? == 1)
 }

@@ -1,22 +1,22 @@
-//! Lets PostgreSQL look at the sizes of its tables after much was written. Until it does so by itself, which may take a minute, it
-//! plans for tables of the sizes that they had before, and goes through all of a table for one row of it.
+//! Makes PostgreSQL analyse its tables after many writes. Until autovacuum does so, which may take a minute, it
+//! plans for the previous sizes of tables, and scans whole tables for single rows.
 
 use crate::db::{Mode, Store, Tx};
 use crate::error::Result;
 
-/// After so many new rows it is worth it.
+/// After how many new rows it is worthwhile.
 pub const MANY_ROWS: usize = 10_000;
 
 /// What has grown.
 #[derive(Clone, Copy, Debug)]
 pub enum Grown {
-    /// Entities, and what hangs on them.
+    /// Entities and their dependents.
     Entities,
-    /// What was pushed from repositories.
+    /// Pushed data.
     Thread,
 }
 
-/// Looks at the sizes. On SQLite, whose plans do not depend on them, nothing happens.
+/// Analyses tables. SQLite needs nothing, because its plans do not depend on sizes.
 pub fn look(tx: &mut Tx<'_>, grown: Grown) -> Result<()> {
     if !tx.is_postgres() {
         return Ok(());
@@ -32,7 +32,7 @@ pub fn look(tx: &mut Tx<'_>, grown: Grown) -> Result<()> {
     })
 }
 
-/// Looks at the sizes of tables of which much is new, unless somebody else does. Tables that belong to another role are left to
+/// Analyses tables with many new rows, unless another server does. Tables that belong to another role are left to
 /// autovacuum.
 pub fn look_where_much_is_new(store: &Store) -> Result<()> {
     store.wait(Mode::Aside, |tx| {

@@ -76,7 +76,7 @@ impl StatusOutcome {
         StatusOutcome::ALL.into_iter().find(|outcome| outcome.name() == name)
     }
 
-    /// What the name of a final status suggests.
+    /// The outcome that the name of a final status suggests.
     pub fn suggested_by(name: &str) -> StatusOutcome {
         match fold(name).as_str() {
             "cancelled" | "canceled" | "rejected" | "declined" | "abandoned" | "withdrawn" | "duplicate"
@@ -86,7 +86,7 @@ impl StatusOutcome {
         }
     }
 
-    /// The outcome of a status as it is stored; none where it is not final. Servers of the version before store no outcome.
+    /// The stored outcome of a status; none if it is not final. Servers of the previous version store no outcome.
     pub(crate) fn read(name: &str, is_final: bool, stored: Option<&str>) -> Option<StatusOutcome> {
         let stored = stored.and_then(StatusOutcome::from_name);
         is_final.then(|| stored.unwrap_or_else(|| StatusOutcome::suggested_by(name)))
@@ -108,7 +108,7 @@ fn grey() -> String {
 }
 
 impl StatusModel {
-    /// The status that a person means: any case, `in_progress` and `inprogress` for `In Progress`, `canceled` too.
+    /// The status with a name in any spelling: any case, `in_progress` and `inprogress` for `In Progress`, `canceled`, too.
     pub fn status(&self, text: &str) -> Option<&Status> {
         let text = if text.trim().eq_ignore_ascii_case("canceled") { "cancelled" } else { text };
         self.statuses.iter().find(|status| same_name(&status.name, text))
@@ -154,7 +154,7 @@ pub fn of(tx: &mut Tx<'_>, kind: Kind) -> Result<StatusModel> {
     model(tx, kind)?.ok_or_else(|| Error::internal(format!("{kind} has no status model")))
 }
 
-/// Writes a changed model; `renamed` pairs old and new names, so that entities follow. False when another change was
+/// Stores a changed model; `renamed` pairs old and new names, and updates entities. False if another change was
 /// faster.
 pub fn replace(tx: &mut Tx<'_>, model: &StatusModel, renamed: &[(String, String)]) -> Result<bool> {
     let kind = model.entity_kind.name();

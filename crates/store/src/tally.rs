@@ -1,5 +1,5 @@
-//! How many there are, without counting: triggers keep a number for each value of some fields of what is live
-//! (`migrations/0011_lists.sql`). What has two conditions at once is counted, up to a limit.
+//! Totals without counting: triggers maintain a number for each value of some fields of existing entities
+//! (`migrations/0011_lists.sql`). With two conditions rows are counted, up to a limit.
 
 use crate::db::{Shape, Tx};
 use crate::error::Result;
@@ -8,38 +8,38 @@ use crate::project::Projects;
 use crate::value::Value;
 use crate::values;
 
-/// What is counted of a list with conditions. Nobody looks further, and counting on would take longer than the list.
+/// The limit of counting. Nobody needs an exact number beyond it, and counting on would take longer than the list.
 pub const COUNTED_MAX: i64 = 10_000;
 
-/// How many there are.
+/// A total.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Total {
-    /// How many were counted.
+    /// The counted number.
     pub count: i64,
-    /// Whether these are all; otherwise there are more.
+    /// Whether it is exact; otherwise there are more.
     pub is_exact: bool,
 }
 
 impl Total {
-    /// A number that is exact.
+    /// An exact number.
     pub fn exact(count: i64) -> Total {
         Total { count, is_exact: true }
     }
 }
 
-/// The field that a number is kept for.
+/// A field with counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dimension {
-    /// An entity's status. Everything that is counted has one, perhaps an empty one, so the numbers add up to all.
+    /// An entity's status. Every counted row has one, perhaps an empty one, so the numbers add up to the total.
     Status,
     Priority,
     Type,
     Assignee,
-    /// Whether a requirement serves a criterion: `1` or `0`.
+    /// Whether a requirement has a criterion: `1` or `0`.
     Criterion,
-    /// Whether a comment is settled: `1` or `0`.
+    /// Whether a comment is resolved: `1` or `0`.
     Resolved,
-    /// All lines of the audit trail together.
+    /// All rows of the audit trail.
     All,
 }
 
@@ -57,7 +57,7 @@ impl Dimension {
     }
 }
 
-/// How many of a kind have one of some values, or any.
+/// The number of entities of a kind with one of some values, or any.
 pub(crate) fn sum(
     tx: &mut Tx<'_>,
     kind: &str,
@@ -72,17 +72,17 @@ pub(crate) fn sum(
     Ok(tx.shaped_rows(&shape, |row| row.get(0))?.first().copied().unwrap_or_default())
 }
 
-/// Counts the rows that a statement selects, as far as anybody wants to know.
+/// Counts the rows of a statement, up to the limit.
 pub(crate) fn counted(tx: &mut Tx<'_>, mut rows: Shape<'_>) -> Result<Total> {
     rows.add(" limit ?", values![COUNTED_MAX + 1]).within("select count(*) from (", ") counted");
     let count: i64 = tx.shaped_rows(&rows, |row| row.get(0))?.first().copied().unwrap_or_default();
     Ok(Total { count: count.min(COUNTED_MAX), is_exact: count <= COUNTED_MAX })
 }
 
-/// Rows that are summed up at once.
+/// How many rows are summed up at once.
 const FOLDED_MAX: i64 = 20_000;
 
-/// Sums up what writers have counted, and says whether there may be more. SQLite's only writer does so at once.
+/// Sums up the pending counts of writers, and returns whether there may be more. SQLite's only writer does so at once.
 pub fn fold(tx: &mut Tx<'_>) -> Result<bool> {
     if !tx.is_postgres() {
         return Ok(false);
@@ -101,8 +101,8 @@ pub fn fold(tx: &mut Tx<'_>) -> Result<bool> {
     Ok(count.unwrap_or_default() == FOLDED_MAX)
 }
 
-/// Counts the live entities and comments of the project `?1` that were there before the triggers. Both parts are one
-/// statement, so that they see the same rows: what a writer adds meanwhile is in neither.
+/// Counts the existing entities and comments of the project `?1` from before the triggers. Both parts are one
+/// statement, so that they see the same rows: concurrent additions are in neither.
 macro_rules! count_project {
     ($before:literal) => {
         concat!(
@@ -145,7 +145,7 @@ macro_rules! count_trail {
     };
 }
 
-/// Counts what was there before anybody counted: a project at a time, by id, and the audit trail before the first.
+/// Counts what existed before the triggers: a project at a time, by id, and the audit trail first.
 pub(crate) fn backfill(tx: &mut Tx<'_>, position: &str) -> Result<Slice> {
     let is_postgres = tx.is_postgres();
     let n_rows = if position.is_empty() {

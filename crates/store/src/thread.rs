@@ -1,7 +1,7 @@
-//! The thread from requirements to code, tests and their runs: repositories, what was pushed from them, and what it proves.
+//! The thread from requirements to code, tests and their runs: repositories, and what was pushed from them.
 //!
-//! A push writes its rows in slices under a new snapshot or run. Nobody reads them until one small transaction makes the
-//! snapshot the head of its ref, or marks the run as complete, so that a push that breaks off is invisible.
+//! A push writes its rows in slices under a new snapshot or run. They are not read until one small transaction makes the
+//! snapshot the head of its ref, or marks the run as complete, so an interrupted push has no effect.
 
 pub mod baseline;
 pub mod identity;

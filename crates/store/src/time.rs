@@ -1,5 +1,5 @@
-//! Points in time: microseconds since 1970 in the store, RFC 3339 in UTC everywhere else. Written by hand because this
-//! is all of a calendar that the product needs.
+//! Points in time: microseconds since 1970 in the store, RFC 3339 in UTC everywhere else. Written by hand because the product
+//! needs no more of a calendar.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,7 +19,7 @@ const LATEST: i64 = 253_402_300_800 * SECOND - 1;
 const EARLIEST: i64 = -62_167_219_200 * SECOND;
 
 impl Time {
-    /// A time from microseconds since 1970, kept within the years 0000 to 9999.
+    /// A time from microseconds since 1970, clamped to the years 0000 to 9999.
     pub fn from_microseconds(microseconds: i64) -> Time {
         Time(microseconds.clamp(EARLIEST, LATEST))
     }
@@ -35,7 +35,7 @@ impl Time {
         Time::from_microseconds(self.0.saturating_add(seconds.saturating_mul(SECOND)))
     }
 
-    /// Reads `2026-11-15T08:00:00Z`, with a fraction or an offset if there is one. A bare date is the beginning of that
+    /// Parses `2026-11-15T08:00:00Z`, with a fraction or an offset if there is one. A bare date is the start of that
     /// day in UTC.
     pub fn parse(text: &str) -> Option<Time> {
         let (date, rest) = text.split_at_checked(10)?;
@@ -45,7 +45,7 @@ impl Time {
         (EARLIEST..=LATEST).contains(&microseconds).then_some(Time(microseconds))
     }
 
-    /// Whether the text is a bare date, which stands for a whole day.
+    /// Whether the text is a bare date, which means the whole day.
     pub fn is_date(text: &str) -> bool {
         text.len() == 10 && Time::parse(text).is_some()
     }
@@ -89,7 +89,7 @@ fn parse_date(text: &str) -> Option<i64> {
     (1..=days_in_month).contains(&day).then(|| days_from_civil(year, month, day))
 }
 
-/// Reads `T08:00:00.123+01:00` as microseconds of a day in UTC.
+/// Parses `T08:00:00.123+01:00` as microseconds of a day in UTC.
 fn parse_time(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
     if bytes.len() < 10 || !matches!(bytes[0], b'T' | b't' | b' ') || bytes[3] != b':' || bytes[6] != b':' {
@@ -156,7 +156,7 @@ impl fmt::Display for Time {
         let of_day = self.0.rem_euclid(DAY);
         let (seconds, fraction) = (of_day / SECOND, of_day % SECOND);
         let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-        // Every answer holds several times, and the general way of writing numbers takes ten times as long.
+        // Every answer contains several times, and formatting with `write!` takes ten times as long.
         let mut text = *b"0000-00-00T00:00:00.000000Z";
         let parts =
             [(year, 4), (month, 7), (day, 10), (hour, 13), (minute, 16), (second, 19), (fraction, 26)];

@@ -1,4 +1,4 @@
-//! What proves who someone is: personal access tokens, and the owners of these and of sessions. Only hashes of secrets are stored.
+//! Personal access tokens, and the owners of tokens and sessions. Only hashes of secrets are stored.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -81,7 +81,7 @@ macro_rules! reach {
     };
 }
 
-/// Who holds the token with this hash.
+/// The owner of the token with this hash.
 pub fn owner(tx: &mut Tx<'_>, hash: &str) -> Result<Option<Owner>> {
     let sql = concat!(
         "select u.id, u.username, u.role, u.disabled, t.hash, t.expires_at, t.id, t.scopes, t.last_used_at,
@@ -92,7 +92,7 @@ pub fn owner(tx: &mut Tx<'_>, hash: &str) -> Result<Option<Owner>> {
     tx.row(sql, values![hash], read_owner)
 }
 
-/// Who holds the session with this hash.
+/// The owner of the session with this hash.
 pub fn session_owner(tx: &mut Tx<'_>, hash: &str) -> Result<Option<Owner>> {
     let sql = concat!(
         "select u.id, u.username, u.role, u.disabled, s.hash,
@@ -105,7 +105,7 @@ pub fn session_owner(tx: &mut Tx<'_>, hash: &str) -> Result<Option<Owner>> {
     tx.row(sql, values![hash], read_owner)
 }
 
-/// Adds a token. The repositories that it pushes to are granted one by one.
+/// Adds a token. Its repositories are granted separately.
 pub fn insert(tx: &mut Tx<'_>, token: &Token, hash: &str) -> Result<()> {
     let Token {
         id,
@@ -144,7 +144,7 @@ pub fn insert(tx: &mut Tx<'_>, token: &Token, hash: &str) -> Result<()> {
     narrow(tx, id, projects.as_deref())
 }
 
-/// Says which projects a token reaches.
+/// Sets the projects that a token is restricted to.
 fn narrow(tx: &mut Tx<'_>, id: &str, keys: Option<&[String]>) -> Result<()> {
     tx.execute("delete from token_project where token_id = ?1", values![id])?;
     for key in keys.unwrap_or_default() {
@@ -155,7 +155,7 @@ fn narrow(tx: &mut Tx<'_>, id: &str, keys: Option<&[String]>) -> Result<()> {
     Ok(())
 }
 
-/// Adds the projects that tokens are narrowed to, and the repositories that they push to.
+/// Adds the projects and the repositories that tokens are restricted to.
 fn with_reach(tx: &mut Tx<'_>, mut tokens: Vec<Token>) -> Result<Vec<Token>> {
     for token in tokens.iter_mut().filter(|token| token.projects.is_some()) {
         let sql =
@@ -180,7 +180,7 @@ macro_rules! select {
     };
 }
 
-/// A user's tokens, or everybody's, the newest first.
+/// A user's tokens, or everybody's, newest first.
 pub fn list(tx: &mut Tx<'_>, user_id: Option<&str>, limit: i64, offset: i64) -> Result<(Vec<Token>, i64)> {
     let tokens = match user_id {
         Some(user_id) => {
@@ -213,7 +213,7 @@ pub fn find_by_name(tx: &mut Tx<'_>, user_id: &str, name: &str) -> Result<Option
     Ok(with_reach(tx, found)?.pop())
 }
 
-/// Writes a token's new name, scopes, projects and end; false when another change was faster.
+/// Stores a token's new name, scopes, projects and expiry; false if another change was faster.
 pub fn update(tx: &mut Tx<'_>, token: &Token) -> Result<bool> {
     let Token { id, name, projects, expires_at, version, updated_at, .. } = token;
     let scopes = token.scopes.join(" ");
@@ -227,13 +227,13 @@ pub fn update(tx: &mut Tx<'_>, token: &Token) -> Result<bool> {
     Ok(true)
 }
 
-/// Notes that a token is used.
+/// Records that a token is used.
 pub fn touch(tx: &mut Tx<'_>, id: &str, now: Time) -> Result<()> {
     tx.execute("update token set last_used_at = ?2 where id = ?1", values![id, now])?;
     Ok(())
 }
 
-/// Revokes a token; false when another change was faster.
+/// Revokes a token; false if another change was faster.
 pub fn delete(tx: &mut Tx<'_>, gone: &Token) -> Result<bool> {
     let sql = "delete from token where id = ?1 and version = ?2";
     Ok(tx.execute(sql, values![&gone.id, gone.version])? == 1)

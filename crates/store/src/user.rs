@@ -50,7 +50,7 @@ macro_rules! select {
     };
 }
 
-/// Folds the names and addresses of all users anew, which are few. One that would then be another's stays as it is.
+/// Folds the names and addresses of all users again, which are few. One that would then be a duplicate stays unchanged.
 pub(crate) fn fold_again(tx: &mut Tx<'_>, _position: &str) -> Result<Slice> {
     let sql = "select id, username, email from user_account order by created_at, id";
     let users: Vec<(String, String, String)> =
@@ -72,7 +72,7 @@ pub fn find(tx: &mut Tx<'_>, who: &str) -> Result<Option<User>> {
     tx.row(select!("where id = ?1 or username_folded = ?1 or email_folded = ?1"), values![&fold(who)], read)
 }
 
-/// The first administrator that was made and is not disabled: the one whom the command line acts for.
+/// The oldest administrator who is not disabled: the default user of the command line.
 pub fn first_administrator(tx: &mut Tx<'_>) -> Result<Option<User>> {
     tx.row(
         select!("where role = 'Administrator' and disabled = 0 order by created_at, id limit 1"),
@@ -112,7 +112,7 @@ pub fn directory(tx: &mut Tx<'_>, limit: i64, offset: i64) -> Result<(Vec<Name>,
     Ok((names, total.unwrap_or_default()))
 }
 
-/// The hash of the password, for those who have one.
+/// The hash of the password, if there is one.
 pub fn password_hash(tx: &mut Tx<'_>, id: &str) -> Result<Option<String>> {
     let sql = "select password_hash from user_account where id = ?1";
     Ok(tx.row(sql, values![id], |row| row.get::<Option<String>>(0))?.flatten())
@@ -143,7 +143,7 @@ pub fn insert(tx: &mut Tx<'_>, user: &User, password_hash: Option<&str>) -> Resu
     Ok(())
 }
 
-/// Writes a changed user; false when another change was faster.
+/// Stores a changed user; false if another change was faster.
 pub fn update(tx: &mut Tx<'_>, user: &User) -> Result<bool> {
     let User { id, username, email, role, disabled, version, updated_at, .. } = user;
     let sql = "update user_account set username = ?2, username_folded = ?3, email = ?4, email_folded = ?5, role = ?6,
@@ -160,15 +160,15 @@ pub fn set_password(tx: &mut Tx<'_>, id: &str, password_hash: &str) -> Result<()
     Ok(())
 }
 
-/// Replaces the hash of a password; false when it is no longer `before`, or the user is disabled. Until the transaction ends
-/// nobody else changes the user.
+/// Replaces the hash of a password; false if it is no longer `before`, or the user is disabled. Locks the user until
+/// the transaction ends.
 pub fn replace_password(tx: &mut Tx<'_>, id: &str, before: &str, after: &str) -> Result<bool> {
     let sql =
         "update user_account set password_hash = ?3 where id = ?1 and password_hash = ?2 and disabled = 0";
     Ok(tx.execute(sql, values![id, before, after])? == 1)
 }
 
-/// Keeps others from changing a user until the transaction ends; false when there is no such user, or a disabled one. This
+/// Locks a user until the transaction ends; false if the user does not exist or is disabled. This
 /// writes the row rather than locking it: PostgreSQL then also rejects a serializable change that began before, which would not
 /// see what this transaction adds for the user.
 pub fn hold(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
@@ -176,7 +176,7 @@ pub fn hold(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     Ok(tx.execute(sql, values![id])? == 1)
 }
 
-/// Removes a user whom nothing refers to, with tokens and sessions; false when another change was faster.
+/// Removes a user without references, with tokens and sessions; false if another change was faster.
 pub fn delete(tx: &mut Tx<'_>, gone: &User) -> Result<bool> {
     tx.execute("delete from token where user_id = ?1", values![&gone.id])?;
     tx.execute("delete from session where user_id = ?1", values![&gone.id])?;
@@ -186,7 +186,7 @@ pub fn delete(tx: &mut Tx<'_>, gone: &User) -> Result<bool> {
     Ok(tx.execute(sql, values![&gone.id, gone.version])? == 1)
 }
 
-/// Keeps others from changing who is an administrator until the commit.
+/// Locks changes of who is an administrator until the commit.
 pub fn lock_administrators(tx: &mut Tx<'_>) -> Result<()> {
     tx.lock("administrators")
 }
@@ -208,7 +208,7 @@ pub(crate) fn read_role(name: &str) -> Result<Role> {
     Role::from_name(name).ok_or_else(|| Error::internal(format!("no role is called {name}")))
 }
 
-/// Whether anything names the user as its creator, assignee or author.
+/// Whether anything refers to the user as its creator, assignee or author.
 pub fn is_referenced(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     let sql = "select 1 where exists (select 1 from entity where creator_id = ?1 or assignee_id = ?1)
                  or exists (select 1 from comment where author_id = ?1)

@@ -1,4 +1,4 @@
-//! Values that go into statements and rows that come out: text and whole numbers, nothing else.
+//! Parameters of statements and rows of results: text and whole numbers, nothing else.
 
 use crate::error::{Error, Result};
 use crate::model::Time;
@@ -12,14 +12,14 @@ pub enum Value<'a> {
     Number(i64),
     /// Text.
     Text(&'a str),
-    /// Several texts, kept as an array of JSON; null when there are none.
+    /// Several texts, stored as a JSON array; null if there are none.
     List(&'a [String]),
 }
 
 impl Value<'_> {
     /// The array of a list that is not empty.
     pub(crate) fn array(texts: &[String]) -> Option<String> {
-        // Texts always are JSON.
+        // Texts can always be serialized.
         (!texts.is_empty()).then(|| serde_json::to_string(texts).unwrap_or_default())
     }
 }
@@ -66,7 +66,7 @@ impl<'a> From<&'a Option<String>> for Value<'a> {
     }
 }
 
-/// Makes the parameters of a statement: `values![id, version, title]`.
+/// Creates the parameters of a statement: `values![id, version, title]`.
 #[macro_export]
 macro_rules! values {
     ($($value:expr),* $(,)?) => { &[$($crate::Value::from($value)),*] };
@@ -97,7 +97,7 @@ impl Row<'_> {
     }
 }
 
-/// What a column can be read as.
+/// A type that can be read from a column.
 pub trait Column: Sized {
     /// Reads it.
     fn read(row: &Row<'_>, index: usize) -> Result<Self>;

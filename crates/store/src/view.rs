@@ -1,4 +1,4 @@
-//! Saved views of tables: the query of one under a name, for its owner or for everybody who sees the project.
+//! Saved views of tables: a named query, for its owner or for everybody who can see the project.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -52,8 +52,8 @@ macro_rules! select {
     };
 }
 
-/// The views that somebody sees in a project, by name: their own and those that are shared; of one kind, if one is given. With
-/// how many there are.
+/// The visible views of a user in a project, by name: their own and shared ones; of one kind, if given. With
+/// their number.
 pub fn list(
     tx: &mut Tx<'_>,
     (project_id, viewer_id): (&str, &str),
@@ -89,7 +89,7 @@ pub fn find_named(
     tx.row(sql, values![project_id, kind.name(), owner_id, &fold(name)], read)
 }
 
-/// How many views of a project belong to somebody, and how many are shared.
+/// The number of a user's views in a project, and of shared ones.
 pub fn count(tx: &mut Tx<'_>, project_id: &str, owner_id: &str) -> Result<(i64, i64)> {
     let sql = "select cast(coalesce(sum(case when owner_id = ?2 then 1 else 0 end), 0) as bigint),
                       cast(coalesce(sum(shared), 0) as bigint)
@@ -98,7 +98,7 @@ pub fn count(tx: &mut Tx<'_>, project_id: &str, owner_id: &str) -> Result<(i64, 
     Ok(counts.unwrap_or_default())
 }
 
-/// Keeps others from saving views of a project until the commit.
+/// Locks the views of a project until the commit.
 pub fn lock(tx: &mut Tx<'_>, project_id: &str) -> Result<()> {
     tx.lock(&format!("views of {project_id}"))
 }
@@ -128,7 +128,7 @@ pub fn insert(tx: &mut Tx<'_>, new: &SavedView) -> Result<()> {
     Ok(())
 }
 
-/// Writes a changed view; false when another change was faster.
+/// Stores a changed view; false if another change was faster.
 pub fn update(tx: &mut Tx<'_>, changed: &SavedView) -> Result<bool> {
     let SavedView { id, name, query, shared, version, updated_at, .. } = changed;
     let sql = "update saved_view set name = ?2, name_folded = ?3, query = ?4, shared = ?5, version = ?6, updated_at = ?7
@@ -137,7 +137,7 @@ pub fn update(tx: &mut Tx<'_>, changed: &SavedView) -> Result<bool> {
     Ok(tx.execute(sql, values![id, name, &folded, query, *shared, *version, *updated_at])? == 1)
 }
 
-/// Removes a view; false when another change was faster.
+/// Removes a view; false if another change was faster.
 pub fn delete(tx: &mut Tx<'_>, gone: &SavedView) -> Result<bool> {
     let sql = "delete from saved_view where id = ?1 and version = ?2";
     Ok(tx.execute(sql, values![&gone.id, gone.version])? == 1)

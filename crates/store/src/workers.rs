@@ -1,5 +1,5 @@
-//! A few threads for work that must not keep a thread with a connection busy: hashing passwords. Whoever guesses passwords
-//! occupies these threads and no others, and when too many jobs wait, the next one is rejected.
+//! Threads for work that must not block a thread with a connection: hashing passwords. Password guessing
+//! occupies these threads only, and if too many jobs wait, the next one is rejected.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,10 +8,10 @@ use std::thread;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// How many jobs wait at most. Hashing takes about 30 ms, so the last one waits for two seconds on one thread.
+/// How many jobs may wait. Hashing takes about 30 ms, so the last one waits for two seconds on one thread.
 const WAITING_MAX: usize = 64;
 
-/// A job. It is given an error, at once, when too many others wait.
+/// A job. It receives an error at once if too many others wait.
 type Job = Box<dyn FnOnce(Result<()>) + Send>;
 
 /// The threads, which start with the first job and end after the last.
@@ -27,7 +27,7 @@ struct Queue {
 }
 
 impl Default for Workers {
-    /// Half of the processors, so that the others serve everybody else meanwhile.
+    /// Half of the processors, so that the others remain for other requests.
     fn default() -> Self {
         let n_processors = thread::available_parallelism().map_or(1, usize::from);
         Workers::new((n_processors / 2).max(1))
@@ -76,7 +76,7 @@ fn work(queue: &Mutex<Queue>) {
                 }
             }
         };
-        // A job that panics drops its call, which is reported there; the thread goes on with the next job.
+        // A panicking job drops its call, which is reported there; the thread continues with the next job.
         let _ = catch_unwind(AssertUnwindSafe(|| job(Ok(()))));
     }
 }

@@ -1,4 +1,4 @@
-//! Annotations: comments and entries of requirement files that speak of a place in a specification.
+//! Annotations: comments and entries of requirement files that refer to a place in a specification.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -12,30 +12,30 @@ use crate::managed;
 use crate::specification::Format;
 use crate::text::Span;
 
-/// One annotation, as it stands in its file.
+/// One annotation of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
     /// The line of its first meta line, or of its table, from 1 on.
     pub line: u32,
     /// The last line of its comment; that of its table in a requirement file.
     pub last_line: u32,
-    /// What it says of the text it quotes.
+    /// Its type.
     pub kind: AnnotationKind,
-    /// How binding the requirement is, where it says so.
+    /// The level of the requirement, if given.
     pub level: Level,
-    /// The format of the specification, where it says so.
+    /// The format of the specification, if given.
     pub format: Format,
     /// The specification and the section, as written: `path#section`.
     pub target: Arc<str>,
-    /// What it quotes, its lines joined by single spaces; nothing if it only points at a section.
+    /// The quote, with its lines joined by single spaces; empty if it only refers to a section.
     pub quote: Arc<str>,
-    /// What few annotations have.
+    /// Rarely used parts.
     pub notes: Option<Box<Notes>>,
-    /// Where its target, all of it, and its quote stand in the file.
+    /// The positions of its target, of all of it, and of its quote in the file.
     pub places: Places,
 }
 
-/// Where the parts of an annotation stand in its file.
+/// The positions of the parts of an annotation in its file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Places {
     /// The target.
@@ -46,10 +46,10 @@ pub struct Places {
     pub quote: Span,
 }
 
-/// What few annotations have.
+/// Rarely used parts of an annotation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Notes {
-    /// A reason; for a requirement its text as the specification breaks it into lines.
+    /// A reason; for a requirement its text with the line breaks of the specification.
     pub comment: String,
     /// The issue that will resolve a todo.
     pub tracking_issue: String,
@@ -57,14 +57,14 @@ pub struct Notes {
     pub feature: String,
     /// Free tags of a todo.
     pub tags: BTreeSet<String>,
-    /// Where the text stands, if the annotation was made from it.
+    /// The position of the text, if the annotation was generated from it.
     pub known: Option<KnownPlace>,
-    /// Whether the comment itself is wrong, so that it covers nothing.
+    /// Whether the comment itself is invalid, so that it covers nothing.
     pub is_invalid: bool,
 }
 
 impl Notes {
-    /// Whether there is nothing to note.
+    /// Whether all are empty.
     ///
     /// Comparing with the default would compare empty strings, which takes the AVX-512 `memcmp` of glibc 250 ns each:
     /// it loads from their dangling pointers.
@@ -75,7 +75,7 @@ impl Notes {
     }
 }
 
-/// The place of a text in the specification that it was extracted from.
+/// The position of a text in the specification that it was extracted from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KnownPlace {
     /// The index of the section.
@@ -105,13 +105,13 @@ impl Annotation {
         self.mark().map_or(&self.target, |mark| &self.target[..mark])
     }
 
-    /// Returns the section as written. A managed requirement has one, which may be left out.
+    /// Returns the section as written. A managed requirement has a single section, which may be omitted.
     pub fn target_section(&self) -> Option<&str> {
         let written = self.mark().map(|mark| &self.target[mark + 1..]);
         written.or_else(|| managed::is_managed(&self.target).then_some(managed::SECTION))
     }
 
-    /// Where the section begins.
+    /// The offset of the section in the target.
     fn mark(&self) -> Option<usize> {
         memchr::memchr(b'#', self.target.as_bytes())
     }
@@ -121,7 +121,7 @@ impl Annotation {
         self.notes.as_ref().map_or("", |notes| &notes.comment)
     }
 
-    /// Whether the comment itself is wrong: an unknown key, a value that is not allowed.
+    /// Whether the comment itself is invalid: an unknown key, or an invalid value.
     pub fn is_invalid(&self) -> bool {
         self.notes.as_ref().is_some_and(|notes| notes.is_invalid)
     }
@@ -138,7 +138,7 @@ impl Annotation {
     }
 }
 
-/// What an annotation says of the text it quotes. The order is that of reports.
+/// The type of an annotation. The order is that of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AnnotationKind {
     /// It is a requirement.
@@ -148,11 +148,11 @@ pub enum AnnotationKind {
     /// Implemented here.
     #[default]
     Citation,
-    /// Left out for a reason.
+    /// Deliberately not implemented, for a reason.
     Exception,
     /// Not done yet.
     Todo,
-    /// True without any code, or tested where it is implemented.
+    /// Needs no code, or is tested where it is implemented.
     Implication,
 }
 
@@ -167,7 +167,7 @@ impl AnnotationKind {
         AnnotationKind::Implication,
     ];
 
-    /// The name that people write.
+    /// The name in annotations.
     pub fn name(self) -> &'static str {
         match self {
             AnnotationKind::Spec => "spec",
@@ -198,10 +198,10 @@ impl fmt::Display for AnnotationKind {
     }
 }
 
-/// The text is none of the allowed ones.
+/// The text is not an allowed value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unknown {
-    /// What could stand there.
+    /// The allowed values.
     pub allowed: &'static [&'static str],
 }
 
@@ -220,11 +220,11 @@ impl FromStr for AnnotationKind {
     }
 }
 
-/// How binding a requirement is, from least to most.
+/// The level of a requirement, from least to most binding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Level {
-    /// Not said.
+    /// Not given.
     #[default]
     Auto,
     /// MAY, OPTIONAL.
@@ -236,10 +236,10 @@ pub enum Level {
 }
 
 impl Level {
-    /// Every level, from least to most.
+    /// Every level, from least to most binding.
     pub const ALL: [Level; 4] = [Level::Auto, Level::May, Level::Should, Level::Must];
 
-    /// The name that people write.
+    /// The name in annotations.
     pub fn name(self) -> &'static str {
         match self {
             Level::Auto => "AUTO",

@@ -1,7 +1,7 @@
-//! Finds annotations in the comments of source code, line by line, without knowing the language.
+//! Finds annotations in the comments of source code, line by line, for any language.
 //!
-//! A line counts if its first characters are the meta or the content mark. An annotation is some meta lines, then
-//! some content lines, without anything in between.
+//! A line counts if it starts with the meta or the content mark. An annotation is one or more meta lines, then
+//! any number of content lines, without anything in between.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::managed;
 use crate::specification::Format;
 use crate::text::Span;
 
-/// The marks that make a comment an annotation.
+/// The marks of annotations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Style {
-    /// Starts a line about the annotation.
+    /// Starts a metadata line.
     pub meta: Arc<str>,
     /// Starts a line of the quote.
     pub content: Arc<str>,
@@ -31,12 +31,12 @@ impl Default for Style {
     }
 }
 
-/// The endings of files whose comments begin with `#` alone.
+/// The extensions of files with `#` comments only.
 const WITH_HASH: [&str; 12] =
     ["py", "pyi", "rb", "sh", "bash", "pl", "toml", "yml", "yaml", "tf", "ex", "exs"];
 
 impl Style {
-    /// The marks that are comments in the language of a file, by the end of its path or glob.
+    /// The default marks for the language of a file, by the end of its path or glob.
     pub fn usual(path: &str) -> Style {
         let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
         match WITH_HASH.contains(&ending) {
@@ -45,19 +45,19 @@ impl Style {
         }
     }
 
-    /// Whether its marks are comments in the language of a file, as far as that is known.
+    /// Whether its marks are comments in the language of a file, as far as known.
     pub fn is_comment_in(&self, path: &str) -> bool {
         let needs_hash = Style::usual(path) != Style::default();
         !needs_hash || [&self.meta, &self.content].iter().all(|mark| mark.starts_with('#'))
     }
 }
 
-/// A comment style, and where a project uses it.
+/// A comment style, and its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StyleUse {
     /// The marks.
     pub style: Style,
-    /// What annotations are there that do not say so.
+    /// The default type of annotations.
     pub default_kind: AnnotationKind,
     /// The globs of the files that have it.
     pub patterns: Vec<String>,
@@ -116,7 +116,7 @@ pub fn scan(
         n_lines += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..start]).count();
         counted = start;
         let n_read = scanner.run(style, start, n_lines as u32 + 1);
-        // A line that is no meta line may hold the mark many times, and is still only one line.
+        // A line that is not a meta line may contain the mark many times, and is still only one line.
         let end = if n_read > 0 { start + n_read } else { line_end(text, at) };
         position = end.max(position);
         if end >= text.len() {
@@ -126,7 +126,7 @@ pub fn scan(
     (scanner.annotations, scanner.diagnostics)
 }
 
-/// A mark, and where it stands next. It is looked for once in each part of the text, whatever else is found there.
+/// A mark, and its next occurrence. It is searched once in each part of the text.
 struct Mark<'a> {
     finder: Finder<'a>,
     next: Option<usize>,
@@ -138,7 +138,7 @@ impl<'a> Mark<'a> {
         Mark { next: finder.find(text.as_bytes()), finder }
     }
 
-    /// Returns the first place from a position on.
+    /// Returns the first occurrence from a position on.
     fn next(&mut self, text: &str, position: usize) -> Option<usize> {
         if self.next.is_some_and(|next| next < position) {
             self.next = self.finder.find(&text.as_bytes()[position..]).map(|found| position + found);
@@ -165,14 +165,14 @@ struct Scanner<'a> {
     spaced: Option<&'a Spaced>,
 }
 
-/// Marks as gofmt writes them above a declaration: `// =` and `// #`.
+/// Marks as gofmt formats them above a declaration: `// =` and `// #`.
 pub(crate) struct Spaced {
     meta: String,
     content: String,
 }
 
 impl Spaced {
-    /// The marks of a style after gofmt; none where it is not used or leaves them as they are.
+    /// The marks of a style after gofmt; none if gofmt does not change them.
     pub fn of(path: &str, style: &Style) -> Option<Spaced> {
         if !path.ends_with(".go") {
             return None;
@@ -185,7 +185,7 @@ impl Spaced {
         Some(Spaced { meta: spaced(&style.meta)?, content: spaced(&style.content)? })
     }
 
-    /// What a meta line says. Other comments begin with `// =` as well, so that a line counts only if it has a target
+    /// The content of a meta line. Other comments start with `// =` as well, so a line counts only if it has a target
     /// or a key.
     pub fn meta<'a>(&self, line: &'a str) -> Option<&'a str> {
         let body = line.strip_prefix(&*self.meta)?;
@@ -196,7 +196,7 @@ impl Spaced {
         (body.starts_with([' ', '\t']) && (is_key || is_target)).then_some(body)
     }
 
-    /// What a line of a quote says.
+    /// The content of a line of a quote.
     pub fn content<'a>(&self, line: &'a str) -> Option<&'a str> {
         line.strip_prefix(&*self.content)
     }
@@ -208,7 +208,7 @@ struct Meta<'a> {
     first: Option<(&'a str, u32)>,
     /// Where its first line starts in the file.
     start: usize,
-    /// How many problems were found before it.
+    /// How many problems were reported before it.
     n_problems: usize,
     target: Option<&'a str>,
     kind: Option<(AnnotationKind, &'a str)>,
@@ -267,7 +267,7 @@ impl<'a> Scanner<'a> {
         position - start
     }
 
-    /// Ends an annotation whose lines end at a position. What is wrong with it is told with all of it.
+    /// Ends an annotation whose lines end at a position. Its problems are reported with all of its lines.
     fn finish(&mut self, meta: Meta<'a>, contents: &[&'a str], end: usize) {
         let Some((_, line)) = meta.first else {
             return;
@@ -445,7 +445,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Shortens what a message repeats.
+/// Shortens a text for a message.
 fn brief(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}…", &text[..end]),

@@ -12,7 +12,7 @@ use crate::requirement_file::toml_error;
 use crate::specification::Format;
 use crate::text::Span;
 
-/// The schema that new configurations name.
+/// The schema named in new configurations.
 pub const SCHEMA: &str = "https://awslabs.github.io/duvet/config/v0.4.0.json";
 const SCHEMAS: &[&str] = &[SCHEMA, "https://awslabs.github.io/duvet/config/v0.4.json"];
 
@@ -40,9 +40,9 @@ pub struct Source {
     pub pattern: String,
     /// The marks of annotations.
     pub style: Style,
-    /// What annotations are that do not say so.
+    /// The default type of annotations.
     pub default_kind: AnnotationKind,
-    /// Where its files can be looked at.
+    /// The base URL of its files.
     pub blob_link: Option<Arc<str>>,
 }
 
@@ -66,9 +66,9 @@ pub struct Reports {
     pub json: Option<String>,
     /// The snapshot.
     pub snapshot: Option<String>,
-    /// Where files can be looked at.
+    /// The base URL of files.
     pub blob_link: Option<String>,
-    /// Where issues can be looked at.
+    /// The base URL of issues.
     pub issue_link: Option<String>,
 }
 
@@ -170,7 +170,7 @@ struct ReportTable {
 }
 
 impl Config {
-    /// Reads a configuration. Expressions such as `${{ SHA || 'main' }}` take their values from `environment`.
+    /// Parses a configuration. Expressions such as `${{ SHA || 'main' }}` take their values from `environment`.
     pub fn parse(
         path: &Arc<str>,
         text: &str,
@@ -276,7 +276,7 @@ impl From<KindName> for AnnotationKind {
     }
 }
 
-/// Replaces `${{ A || B || 'text' }}` by the first of these that there is.
+/// Replaces `${{ A || B || 'text' }}` by the first of these that exists.
 fn evaluate(template: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut parts = template.split("${{");
     let mut value = parts.next().unwrap_or_default().to_owned();

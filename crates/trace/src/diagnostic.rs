@@ -1,4 +1,4 @@
-//! What is wrong with a project: where, why, and what would be right.
+//! Diagnostics: problems of a project, with place, cause and advice.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,38 +9,38 @@ mod code;
 
 pub use code::Code;
 
-/// One thing that is wrong.
+/// A problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
-    /// Which kind of thing.
+    /// Its kind.
     pub code: Code,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// Where, the most important place first.
+    /// The places, the most important first.
     pub places: Vec<Place>,
-    /// What to do about it, or the nearest right thing.
+    /// What to do, or the nearest valid text.
     pub help: Vec<String>,
-    /// The annotation that is wrong, if it is one: the number of its first line, and all of its lines.
+    /// The invalid annotation, if it is one: the number of its first line, and all of its lines.
     pub annotation: Option<(u32, Arc<str>)>,
 }
 
-/// How bad something is.
+/// The severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// The project is wrong: reports fail.
     Error,
-    /// Worth a look.
+    /// Worth checking.
     Warning,
 }
 
-/// A place in a file, with enough of it to show.
+/// A place in a file, with its line for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The file, relative to the project.
     pub path: Arc<str>,
-    /// The line from 1 on; 0 if all of the file is meant.
+    /// The line, from 1 on; 0 for the whole file.
     pub line: u32,
     /// The column in characters from 1 on.
     pub column: u32,
@@ -48,11 +48,11 @@ pub struct Place {
     pub width: u32,
     /// The line itself.
     pub excerpt: String,
-    /// What is the matter there.
+    /// A label.
     pub label: String,
 }
 
-/// A line longer than this is not shown in full.
+/// Longer lines are shortened for display.
 const EXCERPT_SIZE_MAX_BYTES: usize = 400;
 
 impl Place {
@@ -61,8 +61,8 @@ impl Place {
         Place::near(path, text, span, label, &mut (0, 1))
     }
 
-    /// The same, counting lines from where a known one starts. That becomes the one that was found, so that
-    /// describing many places takes one way through the file and not one for each.
+    /// The same, counting lines from a known line start, which is then updated, so that
+    /// describing many places reads the file once and not once for each.
     pub fn near(
         path: &Arc<str>,
         text: &str,
@@ -150,7 +150,7 @@ impl Diagnostic {
         self.severity == Severity::Error
     }
 
-    /// Where it stands in a list of them: by file, line and column.
+    /// Its sort key: file, line and column.
     pub fn order(&self) -> (Option<(&str, u32, u32)>, Code) {
         (self.places.first().map(|place| (&*place.path, place.line, place.column)), self.code)
     }

@@ -1,4 +1,4 @@
-//! Finds the requirements of a specification: the sentences with MUST, SHOULD, MAY and their like.
+//! Finds the requirements of a specification: the sentences with MUST, SHOULD, MAY and the like.
 
 use std::collections::HashMap;
 
@@ -14,14 +14,14 @@ mod sentence;
 
 use sentence::{SentenceBound, Sentences};
 
-/// A sentence that requires something.
+/// A requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExtractedRequirement {
     /// The line of the section, and the byte in it, where the sentence starts.
     start: (usize, usize),
-    /// How binding it is.
+    /// Its level.
     pub level: Level,
-    /// Where its lines stand in the document, without the blanks around them.
+    /// The positions of its lines in the document, trimmed.
     pub spans: Vec<Span>,
 }
 
@@ -31,7 +31,7 @@ impl ExtractedRequirement {
         self.spans.iter().map(|span| span.of_text(document))
     }
 
-    /// Returns its lines joined by single spaces, as somebody would quote it.
+    /// Returns its lines joined by single spaces, as in a quote.
     pub fn quote(&self, document: &str) -> String {
         let mut quote = String::with_capacity(self.spans.iter().map(|span| span.len() + 1).sum());
         for line in self.lines(document) {
@@ -55,7 +55,7 @@ const KEYWORDS: &[(&str, &str, &str, Level)] = &[
     ("", "OPTIONAL", "", Level::May),
 ];
 
-/// Finds the requirements of a section, in its order. The same sentence twice is one, of the higher level.
+/// Finds the requirements of a section, in order. A repeated sentence is one requirement, of the higher level.
 pub fn requirements(spec: &Specification, section: &Section) -> Vec<ExtractedRequirement> {
     let mut candidates = candidates(spec, section).peekable();
     if candidates.peek().is_none() {
@@ -72,7 +72,7 @@ pub fn requirements(spec: &Specification, section: &Section) -> Vec<ExtractedReq
     let mut sentences = Sentences::new(&lines);
     let mut found: Vec<ExtractedRequirement> = Vec::new();
     let mut by_text: HashMap<String, usize, RandomState> = HashMap::default();
-    // A sentence may have as many keywords as words; its text is put together once.
+    // A sentence may have as many keywords as words; its text is assembled once.
     let mut last: Option<((SentenceBound, SentenceBound), usize)> = None;
     for number in candidates {
         let Some(line) = lines[number] else {
@@ -110,7 +110,7 @@ pub fn requirements(spec: &Specification, section: &Section) -> Vec<ExtractedReq
     found
 }
 
-/// Tells how binding a text is: the highest level of its keywords, if it has any.
+/// Returns the level of a text: the highest level of its keywords, if it has any.
 pub fn level(text: &str) -> Option<Level> {
     let is_used = |(before, word, after, _): &&(&'static str, &'static str, &'static str, Level)| {
         occurrences(text, before, word, after).any(|(_, end)| !text[end..].starts_with('"'))
@@ -169,7 +169,7 @@ fn occurrences<'a>(
     })
 }
 
-/// Tells whether a word ends or starts at a position.
+/// Returns whether a word ends or starts at a position.
 fn is_edge(line: &str, position: usize) -> bool {
     let is_word = |character: char| {
         if character.is_ascii() {

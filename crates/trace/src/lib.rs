@@ -1,7 +1,7 @@
 //! Requirements traceability: specifications, the requirements in them, and the comments in source code that cite them.
 //!
-//! A pipeline without side effects; [`project`] alone touches the disk. What is wrong with the input is data
-//! ([`Diagnostic`]), never a failure: everything that could be understood is there beside it.
+//! A pipeline without side effects; only [`project`] accesses the disk. Problems of the input are data
+//! ([`Diagnostic`]), never failures: everything that could be parsed is returned as well.
 
 pub mod annotation;
 pub mod comment;

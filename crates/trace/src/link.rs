@@ -1,4 +1,4 @@
-//! Resolves annotations to the text they cite, or explains why they cannot be.
+//! Resolves annotations to the text they cite, or explains why they cannot be resolved.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,13 +15,13 @@ use crate::text::Span;
 pub struct CitedPiece {
     /// The number of the annotation.
     pub annotation: u32,
-    /// What the annotation says of it.
+    /// The type of the annotation.
     pub kind: AnnotationKind,
-    /// How binding the annotation says it is.
+    /// The level according to the annotation.
     pub level: Level,
     /// The section.
     pub section: u32,
-    /// Where it stands in the specification.
+    /// Its position in the specification.
     pub span: Span,
 }
 
@@ -36,9 +36,9 @@ pub enum Broken {
     EmptySection(u32),
     /// The section does not have the quote.
     UnknownQuote(u32),
-    /// An earlier text of the managed requirement has the quote, the present one does not.
+    /// An earlier text of the managed requirement contains the quote, the current one does not.
     Stale(u32),
-    /// The managed requirement never had the version that is pinned.
+    /// The pinned version of the managed requirement does not exist.
     UnknownVersion(u32),
     /// The managed requirement was deleted or is obsolete.
     Gone(u32),
@@ -49,9 +49,9 @@ pub enum Broken {
 pub struct CitedPassage {
     /// The index of the section.
     pub section: u32,
-    /// Where the text stands, line by line; only the title if nothing is quoted.
+    /// The position of the text, line by line; only the title if nothing is quoted.
     pub spans: Arc<[Span]>,
-    /// How alike quote and text are.
+    /// How closely quote and text match.
     pub likeness: Likeness,
 }
 
@@ -63,7 +63,7 @@ pub fn link(annotation: &Annotation, specification: &Specification) -> Result<Ci
     }
 }
 
-/// Resolves one annotation as Duvet does, which knows no versions: a quote means its first occurrence.
+/// Resolves one annotation as Duvet does, without versions: a quote means its first occurrence.
 pub fn literal(annotation: &Annotation, specification: &Specification) -> Result<CitedPassage, Broken> {
     let section = section(annotation, specification)?;
     match titled(annotation, specification, section) {
@@ -72,11 +72,11 @@ pub fn literal(annotation: &Annotation, specification: &Specification) -> Result
     }
 }
 
-/// The quotes of a section that were looked for, by their addresses, and what was found. Those that were read together
-/// share what is equal; the others are only looked for once more.
+/// The quotes of a section that were searched, by address, with the results. Equal quotes that were read together
+/// share an address; others are only searched once more.
 type Quotes = HashMap<usize, Result<CitedPassage, Broken>, RandomState>;
 
-/// Resolves many annotations, on any number of threads. Each quote is looked for once in its section.
+/// Resolves many annotations, on any number of threads. Each quote is searched once in its section.
 pub struct Linker<'a> {
     specifications: Vec<&'a Arc<Specification>>,
     /// For each specification the position of its first section.
@@ -96,7 +96,7 @@ impl<'a> Linker<'a> {
         Linker { specifications, firsts, sections: (0..n_sections).map(|_| Mutex::default()).collect() }
     }
 
-    /// Resolves an annotation that names a specification. Where it was extracted from that very text, its place is
+    /// Resolves an annotation that names a specification. If it was extracted from that very text, its position is
     /// known.
     pub fn link(
         &self,
@@ -138,7 +138,7 @@ fn section(annotation: &Annotation, specification: &Specification) -> Result<u32
     specification.section(id).map(|section| section as u32).ok_or(Broken::UnknownSection)
 }
 
-/// An annotation without a quote points at the section itself, and covers nothing.
+/// An annotation without a quote refers to the section itself, and covers nothing.
 fn titled(annotation: &Annotation, specification: &Specification, section: u32) -> Option<CitedPassage> {
     let title = specification.sections[section as usize].title_span;
     let found = || CitedPassage { section, spans: Arc::from([title]), likeness: Likeness::Same };

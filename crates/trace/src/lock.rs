@@ -1,4 +1,4 @@
-//! The lock file: what specifications said when somebody last looked, section by section.
+//! The lock file: the reviewed state of specifications, section by section.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::model::{Model, SpecificationEntry};
 use crate::requirement_file::toml_error;
 
-/// Where the lock file is.
+/// The path of the lock file.
 pub const LOCK_PATH: &str = ".duvet/lock.toml";
 
-/// What specifications said.
+/// The recorded state of specifications.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lock {
@@ -30,7 +30,7 @@ struct Locked {
 }
 
 impl Lock {
-    /// Writes down what specifications say now.
+    /// Records the current state of specifications.
     pub fn of(model: &Model) -> Lock {
         let specifications = model.catalogue.specifications.iter().map(|specification| Locked {
             source: specification.url.clone(),
@@ -40,7 +40,7 @@ impl Lock {
         Lock { specifications: specifications.collect() }
     }
 
-    /// Reads a lock file.
+    /// Parses a lock file.
     pub fn parse(text: &str) -> Result<Lock, Diagnostic> {
         let path: Arc<str> = LOCK_PATH.into();
         toml::from_str(text).map_err(|error| {
@@ -55,7 +55,7 @@ impl Lock {
         format!("# What the specifications said when somebody last looked. `duvet lock` writes it.\n\n{text}")
     }
 
-    /// Says which specifications changed since, and which citations are to be looked at again.
+    /// Reports which specifications have changed, and which citations to review.
     pub fn compare(&self, model: &Model) -> Vec<Diagnostic> {
         let mut problems = Vec::new();
         for specification in &model.catalogue.specifications {

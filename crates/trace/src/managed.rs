@@ -1,8 +1,8 @@
-//! Managed requirements: those kept in a store instead of a document, and cited by their reference ids.
+//! Managed requirements: requirements in a store, which are cited by their reference ids.
 //!
 //! A managed requirement becomes a [`Specification`](crate::Specification) with one section, `text`, so that linking,
-//! coverage and reports treat it like any other. What only it has, versions and earlier texts, is in
-//! [`ManagedDocument`]. The texts come through [`ManagedTexts`], which the caller hands in: this crate knows no store.
+//! coverage and reports treat it like any other. Versions and earlier texts are in
+//! [`ManagedDocument`]. The texts come through [`ManagedTexts`], which the caller passes in: this crate has no access to a store.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -20,68 +20,68 @@ pub use state::{CitationState, Renewed};
 pub(crate) use unit::text as unit_text;
 pub use unit::{Granularity, Unit, text_of, units};
 
-/// Where a project keeps the texts that were pulled, which is where Duvet looks for them.
+/// The folder of pulled texts, where Duvet finds them.
 pub const FOLDER: &str = ".duvet/specifications";
 
-/// Where the texts of managed requirements come from.
+/// The source of managed requirements.
 pub trait ManagedTexts: fmt::Debug + Send + Sync {
-    /// The key of the project that a name without a project belongs to.
+    /// The key of the project of names without a project.
     fn project(&self) -> &str;
 
     /// Looks up requirements. The answers are in the order of the names.
     fn look_up(&self, names: &[ManagedName]) -> Vec<Lookup>;
 
-    /// A number that changes whenever an answer may have changed.
+    /// An edition number that changes whenever an answer may have changed.
     fn edition(&self) -> u64;
 
-    /// Whether answers change without a change of files, so that the edition must be looked at now and then.
+    /// Whether answers change without a change of files, so that the edition must be polled.
     fn is_live(&self) -> bool {
         false
     }
 
-    /// What the reader should know about the source as a whole, such as that a pulled copy is used.
+    /// A note about the source as a whole, such as that pulled texts are used.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The files that answers are read from, relative to the root of the project, so that they are followed.
+    /// The files that answers are read from, relative to the root of the project, to follow their changes.
     fn files(&self, _names: &[ManagedName]) -> Vec<PathBuf> {
         Vec::new()
     }
 }
 
-/// What became of looking up a requirement.
+/// The result of looking up a requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lookup {
     /// It was found.
     Found(ManagedText),
-    /// There is no such requirement, or none that the caller may see.
+    /// It does not exist, or the caller cannot see it.
     Unknown {
         /// The reference that was probably meant.
         nearest: Option<String>,
     },
-    /// The source cannot be asked, and no copy was pulled.
+    /// The source is unavailable, and nothing was pulled.
     Unreachable(String),
 }
 
-/// A requirement or an acceptance criterion with its text, now and before.
+/// A requirement or an acceptance criterion with its current and earlier texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManagedText {
     /// The key of its project.
     pub project: String,
     /// Its reference without the project: `REQ-027`.
     pub reference: String,
-    /// What it is.
+    /// Its kind.
     pub kind: ManagedKind,
     /// Its title.
     pub title: String,
-    /// What it says, as [`text_of`] puts it together.
+    /// Its text, as assembled by [`text_of`].
     pub text: String,
-    /// The version in which title, text or type changed last.
+    /// The version in which title, text or type last changed.
     pub content_version: u64,
     /// The newest version.
     pub version: u64,
-    /// Why it does not hold any more, if it does not.
+    /// Why it no longer applies, if so.
     pub gone: Option<Gone>,
     /// Earlier texts, each with the version in which it was written, oldest first.
     pub earlier: Vec<(u64, String)>,
@@ -94,7 +94,7 @@ impl ManagedText {
     }
 }
 
-/// What can be cited.
+/// The kinds of citable entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ManagedKind {
     /// Its sentences with MUST, SHOULD or MAY can be cited one by one.
@@ -104,7 +104,7 @@ pub enum ManagedKind {
 }
 
 impl ManagedKind {
-    /// How its text is cut into units.
+    /// How its text is split into units.
     pub fn granularity(self) -> Granularity {
         match self {
             ManagedKind::Requirement => Granularity::Sentences,
@@ -112,7 +112,7 @@ impl ManagedKind {
         }
     }
 
-    /// The letters that its references begin with.
+    /// The prefix of its references.
     pub fn prefix(self) -> &'static str {
         match self {
             ManagedKind::Requirement => "REQ",
@@ -127,17 +127,17 @@ impl ManagedKind {
     }
 }
 
-/// Why a requirement does not hold any more.
+/// Why a requirement no longer applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Gone {
     /// It was deleted.
     Deleted,
-    /// Its status says that it is obsolete or was cancelled.
+    /// It is obsolete or cancelled, according to its status.
     Obsolete,
 }
 
 impl Gone {
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Gone::Deleted => "deleted",

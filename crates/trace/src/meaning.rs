@@ -1,6 +1,6 @@
-//! What of a specification somebody can implement: sentences without the marks of lists, and cells of tables.
+//! The implementable parts of a specification: sentences without list markers, and cells of tables.
 //!
-//! Views by meaning read requirements through this; literal views take the text as Duvet does.
+//! Views by meaning use this; literal views use the text as Duvet does.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::text::Span;
 
 mod table;
 
-/// How far from the start of its line a list mark may end.
+/// How far from the start of its line a list marker may end.
 const LEAD_SIZE_MAX_BYTES: usize = 200;
 
-/// Returns where the list mark stands in the line of a position, if the line starts with one: `*`, `-`, `o`, `2)`.
+/// Returns the position of the list marker in a line, if it starts with one: `*`, `-`, `o`, `2)`.
 pub fn list_mark(document: &str, position: u32) -> Option<Span> {
     let bytes = document.as_bytes();
     let position = (position as usize).min(bytes.len());
@@ -31,14 +31,14 @@ pub fn list_mark(document: &str, position: u32) -> Option<Span> {
     Some(Span::new(start + n_blanks, start + n_blanks + length))
 }
 
-/// Returns the length of the list mark that a line starts with.
+/// Returns the length of the list marker at the start of a line.
 fn mark_length(line: &str) -> Option<usize> {
     const SIGNS: &[char] = &['*', '-', '+', 'o', '•', '◦', '▪', '‣', '·', '–', '—'];
     let first = line.chars().next()?;
     let is_followed = |length: usize| line[length..].starts_with([' ', '\t', '\u{a0}']);
     if SIGNS.contains(&first) && is_followed(first.len_utf8()) {
         let length = first.len_utf8();
-        // The box of a task list belongs to the mark.
+        // The checkbox of a task list belongs to the marker.
         let boxes = [" [ ]", " [x]", " [X]"];
         let is_task = |mark: &&&str| line[length..].starts_with(**mark) && is_followed(length + mark.len());
         return Some(length + boxes.iter().find(is_task).map_or(0, |mark| mark.len()));
@@ -58,7 +58,7 @@ fn mark_length(line: &str) -> Option<usize> {
     (is_mark && is_closed && is_followed(length)).then_some(length)
 }
 
-/// Returns a piece of a document without the list mark that it starts with.
+/// Returns a piece of a document without its list marker.
 pub fn unmarked(document: &str, span: Span) -> Span {
     let Some(mark) = list_mark(document, span.start).filter(|mark| span.start <= mark.end) else {
         return span;
@@ -68,10 +68,10 @@ pub fn unmarked(document: &str, span: Span) -> Span {
     after.map_or(span, |after| Span { start: span.end - after.trim_start().len() as u32, ..span })
 }
 
-/// A requirement by meaning: where its text stands, and how binding it is.
+/// A requirement by meaning: its position and level.
 pub type Meant = (Arc<[Span]>, Level);
 
-/// Reads a requirement by meaning. A row of a table becomes its cells that require something.
+/// Determines a requirement by meaning. A row of a table becomes its cells with keywords.
 pub fn requirements(
     specification: &Specification,
     section: &Section,

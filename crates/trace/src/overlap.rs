@@ -1,24 +1,24 @@
-//! What covers which part of a text: the one computation behind reports, statuses and gates.
+//! Computes which parts of a text are covered: the only computation behind reports, statuses and checks.
 //!
-//! It is weighed in two ways. *Literal* counts bytes, as Duvet does, because its reports compare byte for byte.
-//! *Meaning* leaves out blanks and the marks of lists, which nobody implements.
+//! There are two measures. *Literal* counts bytes, as Duvet does, because its reports compare byte for byte.
+//! *Meaning* ignores white space and list markers, which nobody implements.
 
 use crate::annotation::AnnotationKind;
 use crate::meaning;
 use crate::text::Span;
 
-/// A piece of a document that somebody cites.
+/// A cited piece of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cover {
     /// Where it stands.
     pub span: Span,
-    /// Who cites it, by a number that the caller knows.
+    /// The citing annotation, by a number of the caller.
     pub by: u32,
-    /// What they say of it.
+    /// Its type.
     pub kind: AnnotationKind,
 }
 
-/// The covers of a document, ordered so that those of a text are found quickly.
+/// The covers of a document, sorted for lookup.
 #[derive(Debug, Default)]
 pub struct Covers {
     ordered: Vec<Cover>,
@@ -72,12 +72,12 @@ pub struct Overlap {
     parts: [Vec<Span>; 6],
 }
 
-/// How the parts of a text are counted.
+/// How bytes are counted.
 #[derive(Clone, Copy, Debug)]
 pub enum Weight<'a> {
     /// Bytes.
     Literal,
-    /// Bytes of the document that are neither blank nor the mark of a list.
+    /// Bytes that are neither white space nor a list marker.
     Meaning(&'a str),
 }
 
@@ -87,7 +87,7 @@ impl Overlap {
         weight.of(&self.text)
     }
 
-    /// Counts what any of some kinds covers.
+    /// Counts the bytes that any of some types covers.
     pub fn covered(&self, kinds: &[AnnotationKind], weight: Weight<'_>) -> usize {
         match kinds {
             [kind] => weight.of(&self.parts[*kind as usize]),
@@ -100,7 +100,7 @@ impl Overlap {
         kinds.iter().any(|kind| !self.parts[*kind as usize].is_empty())
     }
 
-    /// Returns what none of some kinds covers.
+    /// Returns the parts that none of some types covers.
     pub fn rest(&self, kinds: &[AnnotationKind]) -> Vec<Span> {
         let mut rest = Vec::new();
         let covered = self.union_of(kinds);

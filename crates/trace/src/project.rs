@@ -1,7 +1,7 @@
-//! A project on disk: what its configuration names is found, read, resolved and followed.
+//! A project on disk: finds, reads, resolves and follows what its configuration names.
 //!
-//! The only part of this crate that touches the disk, and it only reads. Requirements of configured specifications
-//! are extracted in memory; they take the place of the files that an earlier `extract` wrote.
+//! The only part of this crate that accesses the disk, and it only reads. Requirements of configured specifications
+//! are extracted in memory; they replace the files of an earlier `extract`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,34 +34,34 @@ pub use index::{Changes, Index};
 pub use stray::strays;
 pub use texts::{Sources, Texts};
 
-/// Which project.
+/// Options for loading a project.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The folder that paths are relative to.
     pub root: PathBuf,
-    /// The configuration, if it is not the usual one.
+    /// The configuration, if it is not at the default path.
     pub config_path: Option<PathBuf>,
-    /// Globs of source code, maybe with marks: `(META,CONTENT)glob`.
+    /// Globs of source code, optionally with marks: `(META,CONTENT)glob`.
     pub source_patterns: Vec<String>,
-    /// Globs of files that are not read as source code, whatever else matches them: reports of tests quote source code.
+    /// Globs of files that are never read as source code, such as test reports, which quote source code.
     pub excluded_patterns: Vec<String>,
     /// Globs of requirement files.
     pub requirement_patterns: Vec<String>,
     /// Where specifications are kept if there is no configuration.
     pub specification_path: Option<PathBuf>,
-    /// Whether nothing outside of the root may be read.
+    /// Whether files outside of the root must not be read.
     pub is_confined: bool,
-    /// Where the texts of managed requirements come from.
+    /// The source of managed requirements.
     pub managed: Option<Arc<dyn ManagedTexts>>,
 }
 
-/// The usual place of a configuration.
+/// The default path of a configuration.
 pub const CONFIG_PATH: &str = ".duvet/config.toml";
 
 /// A project whose configuration was read.
 #[derive(Debug)]
 pub struct Project {
-    /// What was asked for.
+    /// The options.
     pub options: Options,
     /// The configuration, if there is one.
     pub config: Option<Config>,
@@ -71,7 +71,7 @@ pub struct Project {
     pub requirements: PathBuf,
 }
 
-/// A step of loading a project. Whoever watches is told when it is done, and how much it did.
+/// A step of loading a project. The observer is called when it is done, with the amount of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Requirements were extracted from configured specifications.
@@ -86,7 +86,7 @@ pub enum Phase {
     Matched,
 }
 
-/// Is told of phases.
+/// Receives phases.
 pub type Watch<'a> = dyn FnMut(Phase, usize) + 'a;
 
 impl Project {
@@ -128,7 +128,7 @@ impl Project {
         }
     }
 
-    /// Reads everything, and resolves it. Specifications that are missing are fetched.
+    /// Reads and resolves everything. Missing specifications are fetched.
     pub fn load(&self, fetch: Option<Arc<Fetch>>, watch: &mut Watch<'_>) -> Model {
         let mut documents = Documents::new(self, fetch);
         load::load(self, &mut documents, None, watch).model
@@ -142,7 +142,7 @@ pub fn work_on_this_thread() {
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
 }
 
-/// Opens the specification that a comment names, as loading the project would. Nothing is fetched.
+/// Opens the specification that a comment names, as loading the project would, without fetching.
 pub fn open_named(
     options: &Options,
     environment: &dyn Fn(&str) -> Option<String>,
@@ -155,14 +155,14 @@ pub fn open_named(
     Ok(documents.found()[index as usize].specification.clone())
 }
 
-/// Lists the files inside of the root that a glob matches, wherever links lead.
+/// Lists the files inside of the root that a glob matches, after resolving links.
 pub fn matching(root: &Path, pattern: &str) -> Result<Vec<PathBuf>, String> {
     let walk = walk::walk(root, pattern, Some(root)).map_err(|error| error.msg.to_owned())?;
     let is_inside = |path: &PathBuf| path.is_file() && files::is_inside(root, path);
     Ok(walk.found.into_iter().filter(is_inside).collect())
 }
 
-/// Reads a file of a project as text, if it is inside of the root wherever links lead.
+/// Reads a file of a project as text, if it is inside of the root after resolving links.
 pub fn read_inside(root: &Path, path: &Path) -> Result<String, String> {
     read_if_there(root, path)?.ok_or_else(|| format!("there is no {}", path.display()))
 }

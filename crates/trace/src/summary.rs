@@ -1,46 +1,46 @@
-//! How a project fares as a whole: what is done, what needs tests, what to do next.
+//! The summary of a project: what is done, what needs tests, what to do next.
 
 use std::cmp::Reverse;
 
 use crate::annotation::Level;
 use crate::model::{Model, TraceProgress, TraceStatus};
 
-/// How a project fares.
+/// The summary of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceSummary {
-    /// For each specification how it fares, by name.
+    /// The summary of each specification, by name.
     pub specifications: Vec<SpecificationSummary>,
     /// What to work on next, most important first.
     pub next: Vec<Next>,
 }
 
-/// How a specification fares.
+/// The summary of a specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecificationSummary {
     /// What it is called.
     pub id: String,
-    /// How many requirements are how far: not started, in progress, in need of tests, done.
+    /// The number of requirements in each state: not started, in progress, in need of tests, done.
     pub counts: [usize; 4],
 }
 
 /// A requirement to work on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Next {
-    /// Where it stands: `rfc2324#section-2.1`.
+    /// Its place: `rfc2324#section-2.1`.
     pub place: String,
-    /// How binding it is.
+    /// Its level.
     pub level: Level,
-    /// How far it is.
+    /// Its status.
     pub status: TraceStatus,
     /// Its text.
     pub text: String,
 }
 
-/// How many requirements are named to work on.
+/// How many requirements to work on are listed.
 const NEXT_MAX: usize = 5;
 
 impl TraceSummary {
-    /// Sums up what is known of a project.
+    /// Summarizes a project.
     pub fn of(model: &Model) -> TraceSummary {
         let catalogue = &model.catalogue;
         let mut summary = TraceSummary::default();
@@ -76,7 +76,7 @@ impl TraceSummary {
         summary
     }
 
-    /// How many requirements are how far, in all specifications.
+    /// The number of requirements in each state, in all specifications.
     pub fn counts(&self) -> [usize; 4] {
         let mut counts = [0; 4];
         for specification in &self.specifications {

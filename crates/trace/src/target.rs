@@ -1,4 +1,4 @@
-//! What an annotation points at: a specification by path or URL.
+//! The target of an annotation: a specification by path or URL.
 
 use std::cmp::Ordering;
 use std::path::{Component, Path, PathBuf};
@@ -10,18 +10,18 @@ use crate::specification::Format;
 /// A specification, as annotations name it. Reports list them in this order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Target {
-    /// Where it is.
+    /// Its location.
     pub path: TargetPath,
-    /// The format that the annotation asks for.
+    /// The requested format.
     pub format: Format,
 }
 
-/// Where a specification is.
+/// The location of a specification.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TargetPath {
     /// On the web, with a copy in the project.
     Url(Url),
-    /// In a file, as the project's root sees it.
+    /// In a file, relative to the project's root.
     Path(PathBuf),
 }
 
@@ -42,13 +42,13 @@ impl Ord for TargetPath {
     }
 }
 
-/// The same document has many addresses; this is the one it is fetched from.
+/// The canonical URL, because the same document has many.
 const RFC_EDITOR: &str = "https://www.rfc-editor.org/rfc/rfc";
 const RFC_MIRRORS: &[&str] =
     &["www.rfc-editor.org/rfc/rfc", "tools.ietf.org/rfc/rfc", "datatracker.ietf.org/doc/html/rfc"];
 
 impl TargetPath {
-    /// Reads a path or URL.
+    /// Parses a path or URL.
     pub fn parse(text: &str) -> Result<TargetPath, url::ParseError> {
         if text.contains("://") {
             return Url::parse(text).map(TargetPath::Url);
@@ -64,7 +64,7 @@ impl TargetPath {
         }
     }
 
-    /// Tells the file that the specification is read from. URLs without a host have none.
+    /// Returns the file that the specification is read from. URLs without a host have none.
     pub fn local(&self, downloads: &Path) -> Option<PathBuf> {
         let url = match self {
             TargetPath::Path(path) => return Some(path.clone()),
@@ -79,7 +79,7 @@ impl TargetPath {
         Some(path)
     }
 
-    /// Tells where the specification is fetched from.
+    /// Returns the URL from which the specification is fetched.
     pub fn address(&self) -> Option<String> {
         match self {
             TargetPath::Url(url) => Some(canonical_url(url.as_str()).unwrap_or_else(|| url.to_string())),
@@ -89,7 +89,7 @@ impl TargetPath {
 }
 
 impl TargetPath {
-    /// Tells the address that people open: for an RFC its page, whatever the address in an annotation was.
+    /// Returns the URL for people: for an RFC its page, whatever URL an annotation has.
     pub fn page(&self) -> Option<String> {
         let url = match self {
             TargetPath::Url(url) => url,
@@ -100,7 +100,7 @@ impl TargetPath {
     }
 }
 
-/// Leaves out `.` and what `..` undoes, as far as that can be told from the path alone.
+/// Removes `.` and resolves `..`, as far as possible from the path alone.
 pub fn clean(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
@@ -115,7 +115,7 @@ pub fn clean(path: &Path) -> PathBuf {
     clean
 }
 
-/// Rewrites the addresses of RFCs into the one of their plain text.
+/// Rewrites URLs of RFCs to that of their plain text.
 fn canonical_url(url: &str) -> Option<String> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
     let number = RFC_MIRRORS.iter().find_map(|mirror| rest.strip_prefix(mirror))?;

@@ -1,8 +1,8 @@
-//! Places in a text: byte ranges, lines and columns.
+//! Positions in a text: byte ranges, lines and columns.
 
 use std::ops::Range;
 
-/// Where something stands in a text, in bytes. Texts are smaller than 4 GiB.
+/// A range of bytes in a text. Texts are smaller than 4 GiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// Its first byte.
@@ -17,14 +17,14 @@ impl Span {
         Span { start: start as u32, end: end as u32 }
     }
 
-    /// Finds out where a part of a text stands in it. The part must be a slice of that text.
+    /// Locates a slice of a text in it.
     pub fn of(part: &str, text: &str) -> Span {
         let start = (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
         debug_assert!(start + part.len() <= text.len(), "a part of another text");
         Span::new(start, start + part.len())
     }
 
-    /// Finds out where a part stands in a text, if it is a slice of it at all.
+    /// Locates a slice in a text, if it is a slice of it.
     pub fn of_slice(part: &str, text: &str) -> Option<Span> {
         let start = (part.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
         (start + part.len() <= text.len()).then(|| Span::new(start, start + part.len()))
@@ -70,7 +70,7 @@ pub fn lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A short name for a text, by which it is known again: 32 hexadecimal digits of BLAKE3.
+/// A short id of a text: 32 hexadecimal digits of BLAKE3.
 pub fn fingerprint(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..32].to_owned()
 }
@@ -107,7 +107,7 @@ impl Lines {
         })
     }
 
-    /// Tells the line of a position, from 1 on. The end of a line belongs to it.
+    /// Returns the line of a position, from 1 on. The end of a line belongs to it.
     pub fn line(&self, offset: u32) -> u32 {
         self.starts.partition_point(|start| *start <= offset) as u32
     }

@@ -300,7 +300,7 @@ mod tests {
         let html = html.into_string();
         assert!(html.contains("value=\"x&quot;&gt;&lt;script&gt;\""), "{html}");
         assert!(html.contains("<p class=\"error\">is taken</p>"), "{html}");
-        assert!(html.contains("What it is for"), "{html}");
+        assert!(html.contains("Its name, unique among"), "{html}");
     }
 
     #[test]

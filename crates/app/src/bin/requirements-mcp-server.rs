@@ -1,8 +1,8 @@
-//! Requirements for an AI host over stdin and stdout, from a Spexus server elsewhere.
+//! Requirements for an AI host over stdin and stdout, from a remote Spexus server.
 
 use std::process::ExitCode;
 
-/// Answers and reports are made of many small texts, on which this allocator spends half of what the system's does.
+/// Answers and reports consist of many small texts, for which this allocator takes half the time of the system's.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

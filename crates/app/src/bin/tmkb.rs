@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// Answers and reports are made of many small texts, on which this allocator spends half of what the system's does.
+/// Answers and reports consist of many small texts, for which this allocator takes half the time of the system's.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

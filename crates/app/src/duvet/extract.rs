@@ -46,7 +46,7 @@ pub fn run(arguments: &ExtractArguments) -> Result<u8, Failure> {
             false => render::rust(&name, &specification, section, &requirements),
         };
         let file_name = format!("{}.{}", section.id, arguments.extension);
-        // A specification must not choose where files are written.
+        // A specification must not decide where files are written.
         if Path::new(&file_name).file_name() != Some(file_name.as_ref()) {
             return Err(Failure::new(format!(
                 "section `{}` has an id that is not a valid file name",

@@ -1,7 +1,7 @@
-//! Fetches specifications that are missing, and keeps them.
+//! Fetches missing specifications, and stores them.
 //!
-//! Annotations and the configuration of a repository name the addresses, and the repository may be hostile. So nothing
-//! is fetched from private networks unless the user names the host, wherever names and redirects lead.
+//! Annotations and the configuration of a repository name the URLs, and the repository may be hostile. So nothing
+//! is fetched from private networks unless the user names the host, whatever names and redirects say.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -20,13 +20,13 @@ mod address;
 
 use address::Hosts;
 
-/// A document that takes longer is not coming.
+/// The time limit of a download.
 const FETCH_TIME_MAX: Duration = Duration::from_secs(30);
-/// Nor is one that is larger a specification.
+/// The size limit of a specification.
 const DOCUMENT_SIZE_MAX_BYTES: usize = 20 << 20;
 const REDIRECTS_MAX: usize = 5;
 
-/// Makes what fetches the specifications of a project. Nothing is connected before something is missing.
+/// Creates the fetcher for the specifications of a project. It connects only when something is missing.
 pub fn fetcher(project: &Project, arguments: &FetchArguments, outputs: &Outputs) -> Arc<Fetch> {
     let root = project.options.root.clone();
     // The folder of a configuration that the user named may be outside of the project.
@@ -65,7 +65,7 @@ fn client_for(hosts: &Arc<Hosts>) -> Result<Client, String> {
         .user_agent(concat!("spexus-duvet/", env!("CARGO_PKG_VERSION")))
         .timeout(FETCH_TIME_MAX)
         .redirect(redirects)
-        // A connection goes to an address that the resolver returned, so a name cannot mean another one a moment later.
+        // A connection goes to an address that the resolver returned, so a name cannot resolve differently a moment later.
         .dns_resolver(hosts.clone())
         .build()
         .map_err(|error| reason(&error))

@@ -1,4 +1,4 @@
-//! `duvet init`: starts a project with patterns that match what is there.
+//! `duvet init`: starts a project with patterns that match its files.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::{Failure, current_folder, progress};
 
 const FOLDER: &str = ".duvet";
 
-/// Writes the configuration and what git shall ignore. What is there already stays.
+/// Writes the configuration and `.gitignore`. Existing files stay.
 pub fn run(arguments: &InitArguments) -> Result<u8, Failure> {
     let survey = Survey::of(Path::new("."), &arguments.languages, &arguments.specification);
     let outputs = Outputs::new(&current_folder()?, &WriteArguments::default());
@@ -34,7 +34,7 @@ pub fn run(arguments: &InitArguments) -> Result<u8, Failure> {
     Ok(super::DONE)
 }
 
-/// Says what the configuration finds, how a citation looks, and what to do next.
+/// Prints what the configuration finds, a sample citation, and the next step.
 fn tell(survey: &Survey) {
     for source in &survey.sources {
         let what = match source.n_files {

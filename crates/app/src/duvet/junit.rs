@@ -8,8 +8,8 @@ use trace::model::{Model, TraceStatus};
 
 use super::server::line as problem_line;
 
-/// Writes the requirements as test cases, and other problems as a suite of their own. A requirement that is missing
-/// fails; one that is not done, though nobody demands it, is skipped.
+/// Writes the requirements as test cases, and other problems as a separate suite. A missing requirement
+/// fails; one that is incomplete but not required is skipped.
 pub fn write(
     model: &Model,
     missing: &BTreeMap<u32, Diagnostic>,
@@ -51,7 +51,7 @@ pub fn write(
     );
     for problem in problems {
         let message = escape(&problem_line(problem));
-        // What to write instead has lines of its own.
+        // The corrected comment has several lines.
         let body: String = problem
             .help
             .iter()
@@ -75,7 +75,7 @@ fn case(text: &mut String, class: &str, name: &str, result: &str) {
     };
 }
 
-/// Escapes what may not stand in an attribute; characters that XML does not have become `�`.
+/// Escapes characters for an attribute; those that XML does not allow become `�`.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

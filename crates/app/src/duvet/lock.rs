@@ -1,4 +1,4 @@
-//! `duvet lock`: accepts the specifications as they are now.
+//! `duvet lock`: records the current specifications as reviewed.
 
 use trace::lock::{LOCK_PATH, Lock};
 use trace::project::Index;

@@ -10,10 +10,10 @@ use super::arguments::MergeArguments;
 use super::output::{ChosenBy, Outputs};
 use super::{Failure, current_folder, show};
 
-/// Places in texts are numbers of 32 bits.
+/// Positions in texts have 32 bits.
 const REPORT_SIZE_MAX_BYTES: u64 = u32::MAX as u64;
 
-/// Reads all reports, merges them, and writes the result, or leaves what was there.
+/// Reads and merges all reports, and writes the result, or leaves the existing file.
 pub fn run(arguments: &MergeArguments) -> Result<u8, Failure> {
     let inputs = arguments.input.iter().map(|path| read(path)).collect::<Result<Vec<Input>, Failure>>()?;
     let merged = merge(&inputs).map_err(Failure::problems)?;

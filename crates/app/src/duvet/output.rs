@@ -1,7 +1,7 @@
-//! Writes files: every file that `duvet` writes is written here.
+//! Writes files: the only module of `duvet` that does.
 //!
 //! The repository that `duvet` runs in may be hostile: its configuration names paths, and it may have links anywhere.
-//! So a file in the project is written under a new name beside its place and then renamed, and no link is followed on
+//! So a file in the project is written under a temporary name in its folder and then renamed, and no link is followed on
 //! the way. Only a path that the user typed may lead out of the project, unless the user allows more.
 
 use std::fs::{self, File};
@@ -16,11 +16,11 @@ mod folder;
 
 use folder::{Entry, Folder};
 
-/// How often a new name is tried; names are random, so that the first is nearly always free.
+/// How many temporary names are tried; they are random, so the first is nearly always free.
 const NAMES_MAX: u32 = 16;
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// Who chose a path.
+/// The origin of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChosenBy {
     /// The user, on the command line or in the environment.
@@ -42,12 +42,12 @@ impl Outputs {
         Outputs { root: root.to_path_buf(), is_outside_allowed: arguments.write_outside }
     }
 
-    /// Allows to write in a project, and nowhere else.
+    /// Allows writing in a project, and nowhere else.
     pub fn confined(root: &Path) -> Outputs {
         Outputs { root: root.to_path_buf(), is_outside_allowed: false }
     }
 
-    /// Allows to write in a folder that the user chose: as a part of the project if it is in it, else by itself.
+    /// Allows writing in a folder that the user chose: as a part of the project if it is in it, otherwise by itself.
     pub fn inside(&self, folder: &Path) -> Outputs {
         match relative(&self.root, folder) {
             Some(_) => self.clone(),
@@ -55,7 +55,7 @@ impl Outputs {
         }
     }
 
-    /// Writes a file and says so.
+    /// Writes a file and reports it.
     pub fn write(
         &self,
         path: &Path,
@@ -67,7 +67,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Writes a file whole or not at all. What was there is replaced.
+    /// Writes a file atomically, replacing an existing one.
     pub fn replace(
         &self,
         path: &Path,
@@ -91,7 +91,7 @@ impl Outputs {
         remove_inside(&self.root, &inside).map_err(problem)
     }
 
-    /// Writes a file unless there is something at its path. Returns whether it was written.
+    /// Writes a file unless something exists at its path. Returns whether it was written.
     pub fn create(&self, path: &Path, text: &str) -> Result<bool, String> {
         let is_there = self.root.join(path).symlink_metadata().is_ok();
         if !is_there {
@@ -105,7 +105,7 @@ fn forbidden(problem: &str) -> io::Error {
     io::Error::other(format!("{problem}; pass `--write-outside` to allow it"))
 }
 
-/// Returns a path as seen from the root if it stays in it, judged by its names alone.
+/// Returns a path relative to the root if it stays in it, judged by its names alone.
 fn relative(root: &Path, path: &Path) -> Option<PathBuf> {
     let mut inside = PathBuf::new();
     for part in root.join(path).strip_prefix(root).ok()?.components() {
@@ -157,7 +157,7 @@ fn write_inside(
         Some(Entry::File(permissions)) => Some(permissions),
         Some(Entry::Link) => return Err(forbidden("is a link")),
         Some(Entry::Folder) => return Err(io::Error::other("is a folder")),
-        // A pipe is made to be written to; no repository has one.
+        // A pipe is meant to be written to; repositories have none.
         Some(Entry::Special) if by == ChosenBy::User => return write_to(folder.special(name)?, writer),
         Some(Entry::Special) => return Err(io::Error::other("is not a file")),
     };
@@ -172,7 +172,7 @@ fn write_inside(
     written
 }
 
-/// Writes a file where the user says, wherever links lead.
+/// Writes a file at the user's path, following links.
 fn write_anywhere(path: &Path, writer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
@@ -187,7 +187,7 @@ fn write_anywhere(path: &Path, writer: impl FnOnce(&mut dyn Write) -> io::Result
     if let (Some(file), false) = (existing, metadata.as_ref().is_none_or(fs::Metadata::is_file)) {
         return write_to(file, writer);
     }
-    // What a link leads to changes, not the link.
+    // The target of a link is changed, not the link.
     let path = match fs::canonicalize(path) {
         Ok(path) => path,
         Err(_) if path.is_symlink() => return write_to(File::create(path)?, writer),
@@ -196,7 +196,7 @@ fn write_anywhere(path: &Path, writer: impl FnOnce(&mut dyn Write) -> io::Result
     let created = new_file(|draft| File::create_new(path.with_file_name(draft)));
     let (draft, file) = match created {
         Ok((draft, file)) => (path.with_file_name(draft), file),
-        // The folder may be closed to new files.
+        // The folder may be read-only.
         Err(error) if metadata.is_some() && is_fixed(&error) => {
             return write_to(File::create(&path)?, writer);
         }
@@ -208,7 +208,7 @@ fn write_anywhere(path: &Path, writer: impl FnOnce(&mut dyn Write) -> io::Result
         .map_or(Ok(()), |permissions| file.set_permissions(permissions))
         .and_then(|()| write_to(file, writer));
     let renamed = written.and_then(|()| match fs::rename(&draft, &path) {
-        // The file may be mounted by itself.
+        // The file may be a mount point.
         Err(error) if is_there && is_fixed(&error) => {
             fs::copy(&draft, &path).and_then(|_| fs::remove_file(&draft))
         }
@@ -233,7 +233,7 @@ fn write_to(file: File, writer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     out.flush()
 }
 
-/// Creates a file under a name that nobody can have guessed.
+/// Creates a file under an unguessable name.
 fn new_file(create: impl Fn(&str) -> io::Result<File>) -> io::Result<(String, File)> {
     let mut taken = io::Error::other("no new name is free");
     for _ in 0..NAMES_MAX {

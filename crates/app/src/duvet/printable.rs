@@ -1,12 +1,12 @@
-//! Text of a repository as a terminal may show it.
+//! Makes text of a repository safe for a terminal.
 
 use std::borrow::Cow;
 
 use trace::Diagnostic;
 use trace::diagnostic::Place;
 
-/// Replaces characters that a terminal would obey instead of showing: control characters but for tabs and ends of
-/// lines, and those that turn the direction of text.
+/// Replaces characters that a terminal would interpret: control characters except tabs and line
+/// ends, and those that change the direction of text.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_obeyed) {
         return Cow::Borrowed(text);
@@ -21,7 +21,7 @@ fn is_obeyed(character: char) -> bool {
     is_direction || character.is_control() && !matches!(character, '\n' | '\t')
 }
 
-/// Does so with all texts of a problem. Columns stay what they are.
+/// Does so with all texts of a problem. Columns stay the same.
 pub fn printable_problem(problem: &Diagnostic) -> Diagnostic {
     let text = |text: &String| printable(text).into_owned();
     let place = |place: &Place| Place {

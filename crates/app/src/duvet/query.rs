@@ -61,7 +61,7 @@ fn check(argument: &CheckArgument) -> QueryCheck {
     }
 }
 
-/// Shows how to ask.
+/// Prints the usage.
 fn help() -> Result<u8, Failure> {
     let mut command = Arguments::command();
     command.build();
@@ -70,7 +70,7 @@ fn help() -> Result<u8, Failure> {
     Ok(DONE)
 }
 
-/// Where there is nothing every check passes, which is seldom what was meant.
+/// Without annotations every check passes, which is seldom intended.
 fn idle(report: &Report<'_>, filter: &AnnotationFilter) -> Vec<Diagnostic> {
     if report.annotations.is_empty() {
         let warning =

@@ -47,7 +47,7 @@ fn rule(code: Code) -> Value {
 
 fn result(problem: &Diagnostic, rule: usize, seen: &mut HashMap<String, usize>) -> Value {
     let text = std::iter::once(&problem.message).chain(&problem.help).cloned().collect::<Vec<_>>().join("\n");
-    // Hosts show a result beside a line, and leave out what has none.
+    // Code hosts show a result at a line, and omit results without one.
     let project = Place::file(CONFIG_PATH, "");
     let place = problem.places.first().unwrap_or(&project);
     let mut result = json!({
@@ -65,8 +65,8 @@ fn result(problem: &Diagnostic, rule: usize, seen: &mut HashMap<String, usize>) 
     result
 }
 
-/// Names a problem so that it is the same when lines move: by its kind, its file and its words. Numbers are left out,
-/// since percentages and counts change. Of several that are alike each has its own.
+/// An id of a problem that is stable when lines move: from its kind, its file and its words. Numbers are left out,
+/// because percentages and counts change. Identical problems are numbered.
 fn fingerprint(problem: &Diagnostic, place: &Place, seen: &mut HashMap<String, usize>) -> String {
     let annotation = problem.annotation.as_ref().map_or(place.excerpt.trim(), |(_, text)| text);
     let message: String = problem.message.chars().filter(|character| !character.is_ascii_digit()).collect();

@@ -228,8 +228,8 @@ impl Offer {
         let known = self.known.properties().find(|(name, _)| self.shown_name(name) == argument);
         match (argument, known.filter(|_| argument != "max_tokens")) {
             (_, Some((_, schema))) => schema["description"].as_str().unwrap_or_default().replace('\n', " "),
-            ("max_tokens", None) => "How long the answer may be; 2,000 when absent.".to_owned(),
-            ("cursor", None) => "Where to go on: `nextCursor` of the answer before.".to_owned(),
+            ("max_tokens", None) => "The maximal length of the answer; default 2,000.".to_owned(),
+            ("cursor", None) => "Continue after an answer: its `nextCursor`.".to_owned(),
             ("include", None) => {
                 "What to add: the surroundings of an entity, the texts of a list, or details.".to_owned()
             }

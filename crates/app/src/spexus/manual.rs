@@ -8,8 +8,8 @@ use serde_json::Value;
 /// The manual of all operations, in Markdown.
 pub fn operations() -> String {
     let mut text = String::from(
-        "# Operations\n\nEverything that Spexus can do with requirements, and how to ask for it. This page is generated; what it says \
-         stands in\n`crates/ops`. Ids may be UUIDs or reference ids in any case. REST paths are below `/api/v1`.\n\n",
+        "# Operations\n\nEvery operation of Spexus with its routes, commands and tools. This page is generated from `crates/ops`.\n\
+         Ids may be UUIDs or reference ids in any case. REST paths are below `/api/v1`.\n\n",
     );
     for entry in ops::OPERATIONS {
         describe(&mut text, entry);

@@ -45,7 +45,7 @@ pub fn accepted(output_schema: bool) -> Arc<Tool> {
         "type": "integer",
         "minimum": HUMAN_TOKENS_MIN,
         "maximum": HUMAN_TOKENS_MAX,
-        "description": "How long the human form may be; 2,000 when absent",
+        "description": "Maximal length of the human form; default 2,000",
     });
     tool.input_schema = mcp::Schema::new(schema);
     Arc::new(tool)

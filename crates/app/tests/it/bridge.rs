@@ -569,7 +569,7 @@ fn ten_thousand_requests_in_one_go_are_each_answered_once() {
 //@= type=test
 //@# 002 R13.1: errors are logged by severity
 #[test]
-fn no_token_is_ever_logged_or_told() {
+fn tokens_are_never_logged_or_sent() {
     let server = StandIn::start();
     let mut bridge = start(&server.url, &[("LOG_LEVEL", "trace")]);
     bridge.handshake("2025-06-18");
@@ -695,7 +695,7 @@ fn messages_are_json_rpc_in_both_directions() {
 //@= type=test
 //@# 002 R13.9: a failing stdio ends the program in order
 #[test]
-fn a_host_that_takes_no_answers_ends_the_bridge() {
+fn a_host_that_does_not_read_ends_the_bridge() {
     use std::io::{Read, Write};
 
     let server = StandIn::start();

@@ -294,7 +294,7 @@ fn a_new_bridge_goes_on_where_another_was_lost() {
 //@= type=test
 //@# 002 R13.4: a backend that is away is tried again, with growing pauses
 #[test]
-fn what_is_tried_again_is_stored_once() {
+fn a_retried_write_is_stored_once() {
     on_every_store(|server| {
         let proxy = FaultProxy::start(&server.url);
         let mut bridge = ready(server, &proxy.url, "2025-06-18");

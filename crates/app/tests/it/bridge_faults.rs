@@ -34,7 +34,7 @@ fn through_proxy(environment: &[(&str, &str)]) -> (Serving, FaultProxy, StandIn)
 //@= type=test
 //@# 002 R13.4: a backend that is away is tried again, with growing pauses
 #[test]
-fn what_passes_is_tried_again_and_happens_once() {
+fn temporary_errors_are_retried_without_duplicates() {
     let (mut bridge, proxy, server) = through_proxy(&[]);
     let plans: [&[Fault]; 9] = [
         &[Fault::Refuse],
@@ -99,7 +99,7 @@ fn retries_come_to_an_end() {
 //@= type=test
 //@# 002 R13.7: errors say what to do
 #[test]
-fn what_does_not_pass_is_not_tried_again() {
+fn permanent_errors_are_not_retried() {
     let (mut bridge, proxy, _server) = through_proxy(&[]);
     for (status, code) in [
         (400, -32007),
@@ -170,7 +170,7 @@ fn a_cancelled_request_makes_room_at_once() {
 //@= type=test
 //@# 002 R4.9: a backend that is away is an error
 #[test]
-fn a_host_is_greeted_though_nobody_is_there() {
+fn the_handshake_is_answered_without_a_server() {
     let url = format!(
         "http://{}",
         TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address")
@@ -192,7 +192,7 @@ fn a_host_is_greeted_though_nobody_is_there() {
 }
 
 #[test]
-fn a_host_is_greeted_though_the_server_hangs() {
+fn the_handshake_is_answered_while_the_server_hangs() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let mut bridge = start(&url, &[]);
@@ -208,7 +208,7 @@ fn a_host_is_greeted_though_the_server_hangs() {
 //@= type=test
 //@# 002 R13.7: errors say what to do
 #[test]
-fn who_answers_without_being_spexus_is_named() {
+fn an_answer_from_another_program_is_reported() {
     let page = "<!doctype html><title>Welcome</title>";
     for (content_type, body, found) in [
         ("text/html; charset=utf-8", page, "a web page (text/html)"),
@@ -270,7 +270,7 @@ fn a_server_that_comes_back_is_used_again() {
 //@= type=test
 //@# 002 R13.7: errors say what to do
 #[test]
-fn a_refused_token_is_told_with_what_to_do() {
+fn a_rejected_token_is_reported_with_advice() {
     let server = StandIn::start();
     let mut bridge = start(&server.url, &[("MCP_PAT_TOKEN", "mcp_pat_old")]);
     let answer = bridge.handshake("2025-06-18");
@@ -290,7 +290,7 @@ fn a_refused_token_is_told_with_what_to_do() {
 //@= type=test
 //@# 002 R12.6: an expired token is rejected
 #[test]
-fn a_refused_token_is_not_shown_again_and_again() {
+fn a_rejected_token_is_not_sent_repeatedly() {
     let server = StandIn::start();
     let mut bridge = start(&server.url, &[("MCP_PAT_TOKEN", "mcp_pat_old")]);
     bridge.handshake("2025-06-18");
@@ -316,7 +316,7 @@ fn a_refused_token_is_not_shown_again_and_again() {
 
 /// A token may be taken again, as when its owner is let in once more: then changes are heard of.
 #[test]
-fn a_token_that_is_taken_again_is_used_again() {
+fn a_token_that_becomes_valid_is_used_again() {
     let server = StandIn::start();
     server.refuse_tokens(true);
     let mut bridge = start(&server.url, &[]);
@@ -337,7 +337,7 @@ fn a_token_that_is_taken_again_is_used_again() {
 }
 
 #[test]
-fn in_a_storm_every_request_is_answered_once_and_no_write_happens_twice() {
+fn under_faults_every_request_is_answered_once_and_no_write_is_duplicated() {
     const N_REQUESTS: usize = 400;
     let (mut bridge, proxy, server) = through_proxy(&[("MCP_REQUEST_TIMEOUT", "4s"), ("LOG_LEVEL", "off")]);
     let faults = [

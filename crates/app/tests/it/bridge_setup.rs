@@ -117,7 +117,7 @@ fn the_environment_goes_before_the_file() {
 //@= type=test
 //@# 002 R13.3: the log has no tokens
 #[test]
-fn what_is_missing_or_wrong_is_told_before_anything_is_read() {
+fn missing_or_invalid_settings_are_reported_before_anything_is_read() {
     let (code, stdout, stderr) = run(program(&[]), "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n");
     assert_eq!((code, stdout.as_str()), (Some(2), ""), "[002 R1.9] [002 R14.3]: {stderr}");
     let lines: Vec<&str> = stderr.lines().collect();

@@ -241,7 +241,7 @@ fn lists_go_on_after_a_cursor() {
 }
 
 #[test]
-fn what_cannot_be_found_or_done_is_said_with_the_way_on() {
+fn errors_say_what_to_do_next() {
     let mut agent = Agent::spexus(project(), "2025-11-25", &[]);
     for (tool, arguments, expected) in [
         ("get", json!({"reference": "docs/kettle.md#lit"}), "did you mean docs/kettle.md#lid?"),

@@ -76,7 +76,7 @@ fn entities_are_resources() {
 //@= type=test
 //@# 002 R4.8: a resource that is not found is error -32002
 #[test]
-fn what_is_no_resource_is_not_found() {
+fn an_unknown_resource_is_not_found() {
     for (revision, code) in [("2025-06-18", -32002), ("2025-11-25", -32002), ("2026-07-28", -32602)] {
         let mut agent = Agent::spexus(folder(&[]), revision, &[]);
         agent.json("create_epic", json!({"title": "One", "priority": 1}));

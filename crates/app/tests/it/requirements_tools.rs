@@ -569,7 +569,7 @@ fn the_guide_and_the_reference_name_everything() {
 }
 
 #[test]
-fn all_wrong_arguments_are_told_at_once() {
+fn all_invalid_arguments_are_reported_at_once() {
     let mut agent = agent(&[]);
     let told = agent.refused("create_user_story", json!({"title": 5, "priority": "somewhat"}));
     assert!(told.contains("epic_id") && told.contains("title") && told.contains("priority"), "{told}");

@@ -71,7 +71,7 @@ fn a_truncated_report_is_rejected_as_a_whole() {
 
 /// However a real report is cut, either nothing of it is believed, or the run is known to be incomplete.
 #[test]
-fn no_cut_of_a_real_report_is_believed() {
+fn every_truncated_report_is_rejected() {
     for name in [
         "pytest-xunit1.xml",
         "vitest.json",

@@ -37,7 +37,7 @@ fn parameters_pass_only_if_all_do() {
 }
 
 #[test]
-fn of_the_tests_of_a_unit_the_worst_news_counts() {
+fn the_worst_result_of_a_units_tests_counts() {
     let order = [NotRun, Skipped, Passed, Flaky, Failed];
     for (at, stronger) in order.iter().enumerate() {
         for weaker in &order[..=at] {
@@ -50,7 +50,7 @@ fn of_the_tests_of_a_unit_the_worst_news_counts() {
 
 proptest! {
     #[test]
-    fn no_fold_makes_a_pass_of_a_failure(outcomes in proptest::collection::vec(outcome(), 1..8)) {
+    fn combining_results_never_turns_a_failure_into_a_pass(outcomes in proptest::collection::vec(outcome(), 1..8)) {
         let all_passed = outcomes.iter().all(|outcome| *outcome == Passed);
         prop_assert_eq!(of_parts(outcomes.iter().copied()) == Passed, all_passed);
         prop_assert_eq!(of_attempts(&outcomes) == Passed, all_passed);

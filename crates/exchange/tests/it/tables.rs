@@ -232,7 +232,7 @@ fn a_workbook_of_excel() {
 }
 
 #[test]
-fn a_workbook_that_would_take_all_memory_is_refused() {
+fn a_workbook_that_would_take_all_memory_is_rejected() {
     let sheet = "<worksheet><sheetData></sheetData></worksheet>";
     let many = r#"<sst uniqueCount="99999999999999"><si><t>a</t></si></sst>"#;
     let told_of = |bytes: &[u8]| told(&read(bytes, TableFormat::Xlsx, "", &[]));

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_mean_something_else_stays_as_it_is() {
+    fn ambiguous_values_stay_unchanged() {
         for given in [
             json!({"title": "2"}),
             json!({"title": "[a]"}),
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_above_the_maximum_is_the_maximum_and_said() {
+    fn a_limit_above_the_maximum_is_lowered_with_a_note() {
         let mut arguments = json!({"limit": "5000"});
         assert_eq!(schema().normalise(&mut arguments), ["limit is at most 100, not 5000"]);
         assert_eq!(arguments, json!({"limit": 100}));

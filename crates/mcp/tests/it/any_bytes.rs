@@ -11,17 +11,17 @@ use crate::demo;
 
 proptest! {
     #[test]
-    fn any_bytes_give_what_fits_or_nothing(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn output_for_any_bytes_matches_the_schema(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         check(&bytes);
     }
 
     #[test]
-    fn anything_that_looks_like_a_message_gives_what_fits_or_nothing(message in message()) {
+    fn output_for_anything_like_a_message_matches_the_schema(message in message()) {
         check(message.to_string().as_bytes());
     }
 
     #[test]
-    fn a_damaged_message_gives_what_fits_or_nothing(message in message(), at in 0usize..300, byte: u8) {
+    fn output_for_a_damaged_message_matches_the_schema(message in message(), at in 0usize..300, byte: u8) {
         let mut bytes = message.to_string().into_bytes();
         let at = at % bytes.len();
         bytes[at] = byte;

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_logs_a_panic_knows_the_request_the_user_and_the_operation() {
+    fn a_panic_is_logged_with_request_user_and_operation() {
         let folder = tempfile::tempdir().expect("a folder");
         let now = Time::from_microseconds(1_790_000_000_000_000);
         let location = Location::Sqlite(folder.path().join("store.db"));

@@ -15,15 +15,15 @@ use crate::operation::{Command, Effect, Operation, Output, Route, command, get};
 
 /// Compare two versions of an epic, user story, acceptance criterion, requirement or steering document.
 ///
-/// Without `from` and `to` the present version is compared with the one before.
+/// By default the current version is compared with the previous one.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CompareVersions {
     /// Its UUID or reference id, such as `REQ-012`.
     reference: Id,
-    /// The older version; the one before `to` when absent.
+    /// The older version; default: the one before `to`.
     from: Option<Version>,
-    /// The newer version; the present one when absent.
+    /// The newer version; default: the current one.
     to: Option<Version>,
 }
 

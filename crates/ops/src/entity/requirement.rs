@@ -19,7 +19,7 @@ create_arguments! {
     CreateRequirement {
         /// The user story, such as `US-001`.
         user_story_id: Id,
-        /// Its type by name or id, such as `Functional`. The first of the store's types when absent.
+        /// Its type by name or id, such as `Functional`. Default: the store's first type.
         type_id: Option<Text<1, 100>>,
         /// The criterion of the same story that it belongs to, such as `AC-001`.
         acceptance_criteria_id: Option<Id>,

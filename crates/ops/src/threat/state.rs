@@ -413,7 +413,7 @@ mod tests {
     use crate::threat::ThreatPattern;
 
     #[test]
-    fn a_dismissal_comes_back_for_new_words_and_a_new_major_version_alone() {
+    fn a_dismissal_is_reopened_only_by_new_words_or_a_new_major_version() {
         let signs = ["job", "queue", "file"];
         let told = |version: &str, telling: &[&str]| {
             let proposal = ThreatProposal {

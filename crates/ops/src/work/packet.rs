@@ -169,7 +169,7 @@ impl Packet<'_> {
         let test = style.test_mark();
         vec![
             format!(
-                "Cite above the code that does it, and in a test of it with the line `{test}` below the first:"
+                "Put this above the code that implements it, and above its test with the line `{test}` after the first:"
             ),
             marked_lines(&comments.join("\n")),
         ]
@@ -225,7 +225,8 @@ fn criteria(demands: &Demands) -> Vec<String> {
     if demands.criteria.is_empty() {
         return Vec::new();
     }
-    let heading = if demands.needs_criteria { "It serves:" } else { "Criteria of its story, to know:" };
+    let heading =
+        if demands.needs_criteria { "It serves:" } else { "Criteria of its story, for information:" };
     let lines = demands.criteria.iter().map(|judged| {
         let text = match demands.needs_criteria {
             true => judged.text.description.as_str(),
@@ -259,11 +260,11 @@ fn done_when(heads: &[Head], demands: &Demands) -> String {
         .collect();
     let policies: BTreeSet<String> = heads.iter().map(|head| policy(head, heads.len() > 1)).collect();
     let policy = match policies.is_empty() {
-        true => "a test that cites it has passed, as `spexus push` or evidence by hand tells".to_owned(),
+        true => "a test that cites it has passed, according to `spexus push` or manual evidence".to_owned(),
         false => policies.into_iter().collect::<Vec<_>>().join("; "),
     };
     format!(
-        "Done when each of these is closed; then finish it. Closed is what {policy}:\n{}",
+        "Done when all of these are closed; then finish it. A unit is closed when {policy}:\n{}",
         open.join("\n")
     )
 }
@@ -272,9 +273,9 @@ fn done_when(heads: &[Head], demands: &Demands) -> String {
 fn policy(head: &Head, names_repository: bool) -> String {
     let policy = judge::policy(&head.repository);
     let shown = match judge::name_of(policy.closes_at).as_str() {
-        "passed" => "a passing test cites",
-        "witnessed" => "a passing test cites, in a run that executed the citing code",
-        _ => "a passing test cites that itself executed the citing code",
+        "passed" => "a passing test cites it",
+        "witnessed" => "a passing test cites it, in a run that executed the citing code",
+        _ => "a passing test cites it and itself executed the citing code",
     };
     let trust = match judge::name_of(policy.trust).as_str() {
         "oidc" => ", in CI",
@@ -325,7 +326,7 @@ fn place(text: &CitableText, cited: &Cited, names_repository: bool) -> String {
 
 /// Code that cites the requirements of the same epic with the most similar words.
 fn similar(cx: &mut Cx<'_, '_>, heads: &[Head], entity: &Entity, requirement: &Judged) -> Result<Part> {
-    let mut part = Part { heading: "Similar code, which cites others:", lines: Vec::new() };
+    let mut part = Part { heading: "Similar code, citing other requirements:", lines: Vec::new() };
     let above = entity::ancestors(cx.tx, &entity.id)?;
     let Some(epic) = above.iter().find(|above| above.kind == Kind::Epic) else { return Ok(part) };
     let mut texts = text::below(cx.tx, &epic.id, Kind::Epic, false, (COMPARED_MAX, 0))?;

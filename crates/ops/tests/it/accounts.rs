@@ -205,7 +205,7 @@ fn tokens_belong_to_their_users() {
 
 /// What lets somebody log in as an administrator would make any token of an administrator one for everything.
 #[test]
-fn a_token_that_administers_makes_no_administrators() {
+fn the_scope_admin_cannot_create_administrators() {
     on_every_store(|world| {
         user(world, "ann", "Administrator");
         user(world, "bob", "User");
@@ -233,7 +233,7 @@ fn a_token_that_administers_makes_no_administrators() {
 
 /// A session that is begun with a token may what the token may, and ends with it.
 #[test]
-fn a_session_is_no_more_than_its_token() {
+fn a_session_has_the_rights_of_its_token() {
     on_every_store(|world| {
         user(world, "ann", "User");
         let begin = |arguments: Value| {
@@ -352,7 +352,7 @@ fn users_are_unique_whatever_the_case_and_deleted_only_when_nothing_is_theirs() 
 }
 
 #[test]
-fn what_is_neither_the_id_nor_the_name_of_a_token_is_told_so() {
+fn an_unknown_token_is_reported() {
     on_every_store(|world| {
         for malformed in ["0199-not-a-uuid", "REQ-001", "a b"] {
             let refused = world.refused("get_token", json!({ "token_id": malformed }));

@@ -51,7 +51,7 @@ fn a_store_moves_from_one_engine_to_the_other_and_back() {
 }
 
 #[test]
-fn what_was_revoked_does_not_come_back_with_a_backup() {
+fn a_restore_keeps_revocations() {
     on_every_store(|world| {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("spexus.backup");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::stores::on_every_store;
 
 #[test]
-fn a_list_happens_as_a_whole_and_may_use_its_own_answers() {
+fn a_bulk_is_atomic_and_may_use_earlier_answers() {
     on_every_store(|world| {
         let done = world.ok(
             "bulk_update",
@@ -73,7 +73,7 @@ fn the_first_failure_undoes_everything_and_is_named() {
 }
 
 #[test]
-fn a_rehearsal_tells_of_every_operation_and_changes_nothing() {
+fn a_dry_run_reports_every_operation_and_changes_nothing() {
     on_every_store(|world| {
         let operations = json!([
             step("create_epic", json!({ "title": "Checkout", "priority": 1 })),

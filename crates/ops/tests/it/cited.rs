@@ -54,7 +54,7 @@ fn earlier_texts_are_told_with_the_versions_in_which_they_were_written() {
 }
 
 #[test]
-fn what_does_not_hold_any_more_is_told() {
+fn deleted_and_obsolete_texts_are_marked() {
     on_every_store(|world| {
         filled(world);
         assert_eq!(cited(world, "REQ-001")["text"].get("gone"), None);
@@ -66,7 +66,7 @@ fn what_does_not_hold_any_more_is_told() {
 }
 
 #[test]
-fn what_is_not_seen_is_answered_like_what_is_not_there() {
+fn hidden_and_missing_requirements_have_the_same_answer() {
     on_every_store(|world| {
         world.ok("create_project", json!({ "key": "HID", "name": "Hidden", "access": "members" }));
         world.ok("create_epic", json!({ "title": "Epic", "priority": 1, "project": "HID" }));

@@ -198,7 +198,7 @@ fn epics(world: &World, text: &str) {
 }
 
 #[test]
-fn a_token_for_comments_is_for_its_owners_own() {
+fn the_scope_comment_covers_the_owners_comments_only() {
     on_every_store(|world| {
         user(world, "ann", "Commenter");
         let ann = token(world, "ann", &["comment"]);

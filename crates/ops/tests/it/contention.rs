@@ -233,7 +233,7 @@ fn the_same_relationship_is_made_once() {
 }
 
 #[test]
-fn nothing_is_hung_on_what_is_being_deleted() {
+fn nothing_is_added_below_an_entity_that_is_being_deleted() {
     on_two_servers(|one, other| {
         const ROUNDS: usize = 25;
         for round in 0..ROUNDS {
@@ -288,7 +288,7 @@ fn no_requirement_is_related_to_what_is_being_deleted() {
 }
 
 #[test]
-fn two_administrators_cannot_throw_each_other_out() {
+fn two_administrators_cannot_demote_each_other() {
     on_two_servers(|one, other| {
         for round in 0..8 {
             let names = [format!("ann{round}"), format!("bob{round}")];

@@ -7,7 +7,7 @@ use crate::people::outcome;
 use crate::stores::{World, on_every_store};
 
 #[test]
-fn a_preview_says_what_would_go_and_takes_nothing() {
+fn a_preview_lists_what_would_be_deleted_and_deletes_nothing() {
     on_every_store(|world| {
         plan(world);
         comment(world, "REQ-001", "Why?");
@@ -39,7 +39,7 @@ fn a_preview_says_what_would_go_and_takes_nothing() {
 }
 
 #[test]
-fn what_others_depend_on_goes_only_with_force() {
+fn dependents_require_force() {
     on_every_store(|world| {
         plan(world);
         relate(world, "REQ-001", "depends_on", "REQ-002").expect("a relationship");
@@ -64,7 +64,7 @@ fn what_others_depend_on_goes_only_with_force() {
 }
 
 #[test]
-fn a_criterion_goes_and_leaves_its_requirements() {
+fn deleting_a_criterion_keeps_its_requirements() {
     on_every_store(|world| {
         plan(world);
         let before = world.ok("get_entity", json!({ "reference": "REQ-001" }));

@@ -140,7 +140,7 @@ fn a_stale_version_tells_what_has_changed_since() {
 
 /// What is not there is answered with what may be meant.
 #[test]
-fn names_that_nothing_has_lead_to_the_nearest() {
+fn unknown_names_suggest_the_nearest() {
     on_every_store(|world| {
         let epic = world.ok("create_epic", json!({ "title": "Checkout", "priority": 1 }));
         world.ok("create_project", json!({ "key": "SHOP", "name": "Shop" }));

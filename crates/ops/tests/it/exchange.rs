@@ -51,7 +51,7 @@ fn every_format_alone_carries_everything() {
 }
 
 #[test]
-fn types_and_statuses_that_a_store_has_given_up_do_not_come_back_with_its_export() {
+fn removed_types_and_statuses_are_not_in_the_export() {
     on_every_pair(|from, to| {
         fill(from);
         from.ok("delete_requirement_type", json!({ "requirement_type": "Non-Functional" }));
@@ -155,7 +155,7 @@ fn rows_with_a_reference_change_what_is_there() {
 }
 
 #[test]
-fn all_mistakes_are_told_at_once_and_nothing_stays() {
+fn all_mistakes_are_reported_at_once_and_nothing_is_written() {
     on_every_store(|world| {
         fill(world);
         let before = export(world, json!({ "format": "json" }));
@@ -225,7 +225,7 @@ fn all_mistakes_are_told_at_once_and_nothing_stays() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_the_rest() {
+fn unreadable_records_are_reported_with_the_others() {
     on_every_store(|world| {
         let file =
             "kind,reference_id,epic,title,priority\nepic,EP-1,,Fine,high\nuser_story,,EP-1,Fine,\nepic,,,,\n";
@@ -249,7 +249,7 @@ fn what_cannot_be_read_is_told_with_the_rest() {
 }
 
 #[test]
-fn a_file_that_is_refused_has_made_nothing_and_says_so() {
+fn a_rejected_file_changes_nothing() {
     on_every_store(|world| {
         let file = "kind,title,priority\nepic,Fine,2\nepic,Wrong,9\n";
         let tried = world.ok("import", json!({ "format": "csv", "content": file, "dry_run": true }));
@@ -264,7 +264,7 @@ fn a_file_that_is_refused_has_made_nothing_and_says_so() {
 }
 
 #[test]
-fn what_administrators_look_after_is_theirs() {
+fn only_administrators_import_types_and_statuses() {
     on_every_pair(|from, to| {
         fill(from);
         let ursula = to.member("ursula", "User");
@@ -310,7 +310,7 @@ fn references_without_a_key_are_of_the_given_project() {
 }
 
 #[test]
-fn numbers_brought_along_are_not_given_again_by_another_server() {
+fn imported_numbers_are_not_reused_by_another_server() {
     let Some(server) = Server::shared() else { return };
     let database = server.database();
     let location = Location::parse(database.url()).expect("a URL");
@@ -340,7 +340,7 @@ fn numbers_brought_along_are_not_given_again_by_another_server() {
 }
 
 #[test]
-fn a_file_of_another_tool_is_taken_in() {
+fn a_file_of_another_tool_is_imported() {
     on_every_store(|world| {
         let file = include_str!("../../../exchange/tests/it/brakes.reqif");
         let report = import(world, "reqif", file);

@@ -59,7 +59,7 @@ fn a_token_ends_in_time_and_is_revoked_at_once_on_every_server() {
 }
 
 #[test]
-fn who_has_written_reads_it_on_every_server() {
+fn writes_are_visible_on_every_server() {
     const WRITERS: usize = 4;
     const WRITES: usize = 60;
     on_two_servers(|one, other| {

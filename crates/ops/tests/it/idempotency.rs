@@ -11,7 +11,7 @@ use crate::people::{token, user};
 use crate::stores::{World, on_every_store, on_two_servers};
 
 #[test]
-fn the_first_answer_is_given_again() {
+fn a_repeated_request_gets_the_first_answer() {
     on_every_store(|world| {
         let first = send(world, "key", epic("Checkout"));
         let again = send(world, "key", epic("Checkout"));
@@ -33,7 +33,7 @@ fn the_first_answer_is_given_again() {
 }
 
 #[test]
-fn a_key_counts_for_one_user_and_one_operation() {
+fn a_key_belongs_to_one_user_and_one_operation() {
     on_every_store(|world| {
         user(world, "ann", "User");
         let ann = token(world, "ann", &["write"]);
@@ -71,7 +71,7 @@ fn a_refusal_is_given_again() {
 }
 
 #[test]
-fn that_arguments_are_wrong_is_an_answer_too() {
+fn invalid_arguments_are_a_stored_answer_too() {
     on_every_store(|world| {
         let wrong = json!({ "title": "", "priority": 9 });
         let first = send(world, "key", wrong.clone());
@@ -102,7 +102,7 @@ fn a_mistake_of_ours_is_not_kept() {
 }
 
 #[test]
-fn being_too_often_there_is_not_kept() {
+fn rate_limited_replies_are_not_stored() {
     on_every_store(|world| {
         let open = Arc::new(AtomicBool::new(false));
         let gate = open.clone();
@@ -126,7 +126,7 @@ fn being_too_often_there_is_not_kept() {
 }
 
 #[test]
-fn sent_many_times_at_once_it_happens_once() {
+fn concurrent_repeats_are_executed_once() {
     on_two_servers(|one, other| {
         for round in 0..10 {
             let key = format!("key {round}").replace(' ', "-");

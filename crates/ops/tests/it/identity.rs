@@ -231,7 +231,7 @@ fn check_confined(world: &World, shown: &Credentials) {
 }
 
 #[test]
-fn an_identity_that_proves_nothing_is_refused() {
+fn an_invalid_identity_token_is_rejected() {
     on_every_store(|world| {
         let shop = Shop::open(world);
         let now = world.now().microseconds() / 1_000_000;
@@ -339,7 +339,7 @@ fn an_identity_works_once_as_long_as_it_could_be_used() {
 }
 
 #[test]
-fn runs_that_may_be_of_strangers_and_refs_that_close_nothing_are_unverified() {
+fn runs_of_untrusted_code_and_other_refs_are_unverified() {
     on_every_store(|world| {
         let shop = Shop::open(world);
         for (number, (changes, ref_name, why)) in [

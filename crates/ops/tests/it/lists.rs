@@ -91,7 +91,7 @@ fn pages_that_follow_cursors_are_the_whole_list_in_every_order() {
 }
 
 #[test]
-fn what_is_made_or_deleted_meanwhile_moves_nothing_from_one_page_to_another() {
+fn creates_and_deletes_move_nothing_between_pages() {
     on_every_store(|world| {
         fill(world);
         for sort in ["number", "created", "title"] {

@@ -87,7 +87,7 @@ fn a_status_that_is_in_use_stays() {
 }
 
 #[test]
-fn a_status_model_makes_sense_or_is_refused() {
+fn an_inconsistent_status_model_is_rejected() {
     on_every_store(|world| {
         let statuses = |statuses: Value| json!({ "kind": "epic", "statuses": statuses });
         for (arguments, why) in [

@@ -47,7 +47,7 @@ fn reads_do_not_wait_for_passwords() {
 }
 
 #[test]
-fn too_many_passwords_at_once_are_told_to_come_back() {
+fn too_many_logins_at_once_get_retry_after() {
     on_every_store(|world| {
         user(world, "ann", "User");
         let n_processors = thread::available_parallelism().map_or(1, usize::from);
@@ -104,7 +104,7 @@ fn a_hash_of_other_parameters_is_renewed_at_the_next_login() {
 }
 
 #[test]
-fn a_hash_that_another_login_renews_keeps_nobody_out() {
+fn a_hash_renewed_by_another_login_still_works() {
     on_every_store(|world| {
         let id = user(world, "ann", "User")["id"].as_str().expect("an id").to_owned();
         let own = session(world, "ann");

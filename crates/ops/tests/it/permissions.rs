@@ -173,7 +173,7 @@ fn table(action: Action) -> ([u8; 3], [u8; 6]) {
 //@= type=test
 //@# 002 R16.8: tests cover tokens and rights
 #[test]
-fn everybody_may_what_the_table_says_and_nothing_else() {
+fn rights_are_exactly_those_of_the_table() {
     on_every_store(|world| {
         world.ok("create_repository", json!({ "name": "shop", "projects": ["DEFAULT"] }));
         let mut n_checked = 0;
@@ -234,7 +234,7 @@ fn check_all(world: &World, credentials: &Credentials, who: &str, allowed: impl 
 }
 
 #[test]
-fn arguments_made_from_a_schema_are_understood_and_never_a_mistake_of_ours() {
+fn arguments_generated_from_schemas_never_cause_internal_errors() {
     on_every_store(|world| {
         for entry in OPERATIONS {
             let arguments = right(entry.input_schema());

@@ -21,7 +21,7 @@ fn a_list_counts_its_operations() {
 }
 
 #[test]
-fn what_is_part_of_a_list_is_not_counted_by_itself() {
+fn parts_of_a_bulk_do_not_report_progress() {
     on_every_store(|world| {
         fill(world);
         let delete =
@@ -68,7 +68,7 @@ fn an_export_counts_records_and_an_import_rows() {
 }
 
 #[test]
-fn an_answer_that_is_given_again_tells_nothing() {
+fn a_replayed_answer_reports_no_progress() {
     on_every_store(|world| {
         let call = || {
             let entry = ops::find("bulk_update").expect("an operation");

@@ -13,7 +13,7 @@ use crate::people::outcome;
 use crate::stores::{World, on_two_servers};
 
 #[test]
-fn of_two_deletes_at_once_one_finds_it_gone() {
+fn of_two_concurrent_deletes_one_gets_404() {
     on_two_servers(|one, other| {
         const ROUNDS: usize = 8;
         story(one);
@@ -54,7 +54,7 @@ fn of_two_deletes_at_once_one_finds_it_gone() {
 }
 
 #[test]
-fn of_two_restores_at_once_one_brings_it_back() {
+fn of_two_concurrent_restores_one_succeeds() {
     on_two_servers(|one, other| {
         story(one);
         for round in 1..=8 {
@@ -72,7 +72,7 @@ fn of_two_restores_at_once_one_brings_it_back() {
 }
 
 #[test]
-fn nothing_that_depends_on_it_goes_without_force() {
+fn concurrent_dependents_require_force() {
     on_two_servers(|one, other| {
         const ROUNDS: usize = 25;
         for _ in 0..ROUNDS {
@@ -90,7 +90,7 @@ fn nothing_that_depends_on_it_goes_without_force() {
 }
 
 #[test]
-fn bulks_and_imports_beside_each_other_all_happen() {
+fn concurrent_bulks_and_imports_all_succeed() {
     on_two_servers(|one, other| {
         const EACH: usize = 6;
         story(one);

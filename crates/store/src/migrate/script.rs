@@ -60,7 +60,7 @@ fn index(sql: &str) -> Part {
     Part::Index { name, table, sql: sql.to_owned() }
 }
 
-/// How PostgreSQL builds an index beside those who write. The statement is not allowed in a transaction.
+/// How PostgreSQL builds an index without blocking writers. The statement is not allowed in a transaction.
 pub(super) fn concurrently(sql: &str) -> String {
     sql.replacen(" index ", " index concurrently if not exists ", 1)
 }

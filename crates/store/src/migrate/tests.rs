@@ -1,4 +1,4 @@
-//! Migrations of the tests' own, on both stores: crashes, company, readers and time limits.
+//! Test migrations on both stores: crashes, concurrent servers, readers and time limits.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -27,7 +27,7 @@ create unique index thing_twice on thing (twice) where twice > 0;
 -- transaction
 create table other (id bigint primary key);";
 
-/// Doubles ids, a slice of them at a time.
+/// Doubles ids, a slice at a time.
 fn double(tx: &mut Tx<'_>, position: &str) -> Result<Slice> {
     let from: i64 = position.parse().unwrap_or_default();
     let sql = "update thing set twice = 2 * id where id >= ?1 and id < ?2";
@@ -83,7 +83,7 @@ fn a_store_with_rows_is_upgraded_and_told_of_part_by_part() {
 
 #[test]
 fn an_upgrade_that_was_interrupted_goes_on_where_it_was() {
-    /// The slice after which the program is gone.
+    /// The slice after which the program is killed.
     static CRASHES: AtomicBool = AtomicBool::new(false);
     static SLICES: AtomicU32 = AtomicU32::new(0);
     fn crash_in_the_middle(tx: &mut Tx<'_>, position: &str) -> Result<Slice> {
@@ -108,7 +108,7 @@ fn an_upgrade_that_was_interrupted_goes_on_where_it_was() {
         filled(location);
         let error = upgrade(location, Options::default(), CRASHING).expect_err("a crash");
         assert_eq!(error.message, "migration 2_second: crashed");
-        // The version before still starts, and reads and writes.
+        // The previous version still starts, reads and writes.
         upgrade(location, Options::default(), BEFORE).expect("a schema that it knows");
         let insert = "insert into thing (id, name) values (3000, 'meanwhile')";
         open(location).wait(Mode::Write, |tx| tx.execute(insert, &[])).expect("a write");
@@ -155,7 +155,7 @@ fn servers_that_start_at_once_upgrade_once() {
     });
 }
 
-/// The time limit of requests is far below what the backfill takes.
+/// The time limit of requests is far below the duration of the backfill.
 #[test]
 fn no_time_limit_of_requests_applies_to_an_upgrade() {
     fn slow(tx: &mut Tx<'_>, _position: &str) -> Result<Slice> {
@@ -182,7 +182,7 @@ fn no_time_limit_of_requests_applies_to_an_upgrade() {
     });
 }
 
-/// A dump, or a report that somebody left open, holds the lock that `alter table` needs.
+/// A dump, or a report that was left open, holds the lock that `alter table` needs.
 #[test]
 fn a_long_reader_delays_an_upgrade_and_nobody_waits_behind_it() {
     let Some(server) = Server::shared() else { return };
@@ -233,7 +233,7 @@ fn an_index_that_was_never_finished_is_built_again() {
     let store = open(&location);
     let insert = "insert into thing (id, name) values (2001, 'same'), (2002, 'same')";
     store.wait(Mode::Write, |tx| tx.execute(insert, &[])).expect("rows");
-    // It fails for the rows that are equal, and leaves an index that is of no use.
+    // It fails because of duplicate rows, and leaves an invalid index.
     store
         .run_outside_transaction("create unique index concurrently thing_name on thing (name)")
         .expect_err("not unique");
@@ -248,7 +248,7 @@ fn an_index_that_was_never_finished_is_built_again() {
     assert_eq!(is_valid(), "true");
 }
 
-/// Servers of the version before go on working beside an upgrade and after it.
+/// Servers of the previous version keep working during an upgrade and after it.
 #[test]
 fn migrations_only_add() {
     let older = |step: &&Step| step.name <= "0010_members";
@@ -280,7 +280,7 @@ fn on_every_store(test: impl Fn(&Location)) {
     test(&Location::parse(database.url()).expect("a URL"));
 }
 
-/// A store of the version before, with rows.
+/// A store of the previous version, with rows.
 fn filled(location: &Location) {
     upgrade(location, Options::default(), BEFORE).expect("a store");
     let sql = "insert into thing (id, name)

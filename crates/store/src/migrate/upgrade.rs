@@ -1,6 +1,6 @@
-//! Runs migrations beside servers that read and write: each part is a short transaction that records how far it came, so
-//! that whoever comes next, after a crash or at the same time, goes on from there. No time limit of requests applies, and
-//! nobody waits long for a lock, because all who come later would wait behind.
+//! Runs migrations while servers read and write: each part is a short transaction that records its progress, so
+//! that another process, after a crash or concurrently, continues from there. Time limits of requests do not apply, and
+//! lock waits are short, because later requests would queue behind them.
 
 use std::time::{Duration, Instant};
 
@@ -11,20 +11,20 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::Time;
 use crate::values;
 
-/// The longest that PostgreSQL accepts; SQLite takes it as well.
+/// The longest time that PostgreSQL accepts; SQLite accepts it as well.
 pub(super) const UNLIMITED: Duration = Duration::from_millis(i32::MAX as u64);
-/// How long a statement waits for a lock: whoever wants the same table waits behind it.
+/// How long a statement waits for a lock: requests for the same table queue behind it.
 const LOCK_WAIT: &str = "set local lock_timeout = '500ms'";
-/// The pause before the next attempt, in which the others have their turn; it doubles up to the longest.
+/// The pause before the next attempt, in which others can proceed; it doubles up to the longest.
 const PAUSE_FIRST: Duration = Duration::from_millis(250);
 const PAUSE_LONGEST: Duration = Duration::from_secs(5);
-/// How long to wait for locks altogether: a dump of a large database holds them for as long as it runs.
+/// How long to wait for locks in total: a dump of a large database holds them while it runs.
 const LOCK_PATIENCE: Duration = Duration::from_secs(3600);
-/// How long to wait for a database that is away, or a file that another process keeps locked.
+/// How long to wait for an unreachable database, or a file that another process has locked.
 const OUTAGE_PATIENCE: Duration = Duration::from_secs(60);
-/// While another server is at work, look so often whether it is done.
+/// How often to check whether another server is done.
 const TURN_PAUSE: Duration = Duration::from_millis(50);
-/// The pause after a slice, at least and at most: half of what the slice took.
+/// The minimal and maximal pause after a slice: half of the slice's duration.
 const SLICE_PAUSE: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(200));
 /// How often the progress of a backfill is reported.
 const TOLD_EVERY: Duration = Duration::from_secs(5);
@@ -37,17 +37,17 @@ pub(super) struct Upgrade {
     told: Option<Instant>,
 }
 
-/// What a look at the store led to.
+/// The outcome of a step.
 enum Turn {
     /// Every migration has run.
     Done,
-    /// Another server is at work.
+    /// Another server is running the migration.
     Busy,
-    /// A part is done; the text says which.
+    /// A part is done; the text names it.
     Part(String),
-    /// A slice of a backfill is done; the text says how far it is.
+    /// A slice of a backfill is done; the text has the progress.
     Slice(String),
-    /// An index is to be built outside of any transaction.
+    /// An index must be built outside of any transaction.
     Build { migration: &'static str, name: String, sql: String },
 }
 
@@ -71,7 +71,7 @@ impl Upgrade {
                 }
                 Turn::Build { migration, name, sql } => {
                     self.tell(&format!("migration {migration}: building index {name}"));
-                    // The next turn sees whether it is there.
+                    // The next step checks whether it exists.
                     self.insist(|upgrade| {
                         upgrade.store.run_outside_transaction(&sql).map_err(|error| within(migration, error))
                     })?;
@@ -80,8 +80,8 @@ impl Upgrade {
         }
     }
 
-    /// Tries again while others are in the way or the database is away. Every attempt looks anew at what is done, so even
-    /// one whose outcome is unknown can be repeated.
+    /// Retries while others hold locks or the database is unreachable. Every attempt checks what is done, so even
+    /// one with an unknown outcome can be repeated.
     fn insist<T>(&mut self, attempt: impl Fn(&Upgrade) -> Result<T>) -> Result<T> {
         let started = Instant::now();
         let mut pause = PAUSE_FIRST;
@@ -112,13 +112,13 @@ impl Upgrade {
         (self.store.options().notice)(text);
     }
 
-    /// Does the next part of the first migration that is missing.
+    /// Runs the next part of the first missing migration.
     fn turn(&self) -> Result<Turn> {
         let (steps, now) = (self.steps, self.now);
         self.store.wait(Mode::Long, move |tx| {
             let turn = turn(tx, steps, now);
             if turn.is_err() {
-                // Without a pause in between, a lock that others hold would be asked for all the time.
+                // Without a pause in between, a contended lock would be requested all the time.
                 tx.leave_retry_to_caller();
             }
             turn
@@ -136,7 +136,7 @@ fn turn(tx: &mut Tx<'_>, steps: &'static [Step], now: Time) -> Result<Turn> {
     let is_pending = |migration: &Migration| migration.state == State::Pending;
     let Some(index) = migrations.iter().position(is_pending) else { return Ok(Turn::Done) };
     if migrations.iter().all(is_pending) && progress(tx, steps[0].name)?.is_none() {
-        // Nobody uses an empty store yet, so everything happens at once or not at all.
+        // Nobody uses an empty store yet, so everything is created in one transaction.
         steps.iter().try_for_each(|step| whole(tx, step, now).map_err(|error| within(step.name, error)))?;
         return Ok(Turn::Done);
     }
@@ -144,32 +144,32 @@ fn turn(tx: &mut Tx<'_>, steps: &'static [Step], now: Time) -> Result<Turn> {
     part(tx, step, now).map_err(|error| within(step.name, error))
 }
 
-/// Which migrations have run, and how far the one has come that has not. An earlier version knows the first table alone.
+/// The completed migrations, and the progress of the current one. Earlier versions know only the first table.
 const TABLES: &str =
     "create table if not exists migration (name text primary key, hash text not null, applied_at bigint not null);
      create table if not exists migration_progress (
          name text primary key, part bigint not null, position text not null, n_rows bigint not null
      )";
 
-/// Keeps other servers out until the end of the transaction, unless one of them is faster. A lock of the session would
-/// not survive a pool that hands out a connection per transaction. SQLite's only writer needs no lock.
+/// Locks out other servers until the end of the transaction, unless one of them is faster. A session lock would
+/// not survive a pooler that assigns a connection per transaction. SQLite's only writer needs no lock.
 fn claim(tx: &mut Tx<'_>) -> Result<bool> {
     if !tx.is_postgres() {
         return Ok(true);
     }
     tx.script(LOCK_WAIT)?;
-    // Whatever number, as long as every version uses the same: it is `spexus` in ASCII.
+    // Any number, as long as every version uses the same: it is `spexus` in ASCII.
     let sql = "select cast(pg_try_advisory_xact_lock(126918102873459) as int)::bigint";
     Ok(tx.row(sql, &[], |row| row.get::<i64>(0))? == Some(1))
 }
 
-/// How far a migration has come: the parts that are done, the position of a backfill, and how many rows it has filled.
+/// The progress of a migration: the completed parts, the position of a backfill, and how many rows it has filled.
 fn progress(tx: &mut Tx<'_>, name: &str) -> Result<Option<(i64, String, i64)>> {
     let sql = "select part, position, n_rows from migration_progress where name = ?1";
     tx.row(sql, values![name], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
 }
 
-/// Runs a migration in the transaction that is open.
+/// Runs a migration in the open transaction.
 fn whole(tx: &mut Tx<'_>, step: &Step, now: Time) -> Result<()> {
     for part in parts(step.sql, tx.is_postgres()) {
         match part {
@@ -186,7 +186,7 @@ fn whole(tx: &mut Tx<'_>, step: &Step, now: Time) -> Result<()> {
     record(tx, step, now)
 }
 
-/// Does the next part of a migration.
+/// Runs the next part of a migration.
 fn part(tx: &mut Tx<'_>, step: &'static Step, now: Time) -> Result<Turn> {
     let (n_done, position, n_rows) = progress(tx, step.name)?.unwrap_or_default();
     let parts = parts(step.sql, tx.is_postgres());
@@ -232,9 +232,9 @@ fn part(tx: &mut Tx<'_>, step: &'static Step, now: Time) -> Result<Turn> {
     Ok(turn)
 }
 
-/// Whether PostgreSQL has an index. One that was never finished is removed, to be built again.
+/// Whether PostgreSQL has an index. An invalid one is removed, to be built again.
 fn has_index(tx: &mut Tx<'_>, name: &str, table: &str) -> Result<bool> {
-    // Whoever builds an index holds this lock until it is done. Readers and writers do not wait for it.
+    // The server that builds an index holds this lock until it is done. Readers and writers do not wait for it.
     tx.script(&format!("lock table {table} in share update exclusive mode"))?;
     let sql =
         "select cast(i.indisvalid as int)::bigint from pg_index i join pg_class c on c.oid = i.indexrelid
@@ -269,7 +269,7 @@ fn within(migration: &str, error: Error) -> Error {
     Error { message: format!("migration {migration}: {}", error.message), ..error }
 }
 
-/// How the store is opened that upgrades: without a time limit, and by nobody else.
+/// How the store is opened for an upgrade: exclusively, without a time limit.
 pub(super) fn options(options: &Options) -> Options {
     Options { connections: 1, statement_timeout: UNLIMITED, ..options.clone() }
 }

@@ -1,5 +1,6 @@
-//! How many there were of a kind at the end of each of the last weeks, and how many of them were done. Triggers have counted what came and
-//! went in each week (`migrations/0020_weeks.sql`), so that nothing is counted here: the past is the present less what happened since.
+//! The number of entities of a kind at the end of each of the last weeks, and how many of them were done. Triggers have counted
+//! additions and
+//! removals by week (`migrations/0020_weeks.sql`), so nothing is counted here: the past is the present minus later changes.
 
 use std::collections::HashMap;
 
@@ -17,7 +18,7 @@ use crate::values;
 pub struct WeekCount {
     /// Monday, at midnight.
     pub from: Time,
-    /// How many there were, without those that were cancelled or obsolete.
+    /// The number without cancelled and obsolete ones.
     pub total: i64,
     /// How many of them were done.
     pub done: i64,
@@ -26,12 +27,12 @@ pub struct WeekCount {
 /// The number of a week, from Monday, since 1970: the first began on 29 December 1969.
 const WEEK: i64 = 7 * DAY;
 const DAY: i64 = 86_400_000_000;
-/// From Monday to the beginning of 1970, which was a Thursday.
+/// From Monday to 1 January 1970, a Thursday.
 const SHIFT: i64 = 3 * DAY;
-/// The value that stands for all statuses together.
+/// The value for all statuses together.
 const ALL: &str = "*";
 
-/// The last weeks, the present one last.
+/// The last weeks, the current one last.
 pub fn burn_up(
     tx: &mut Tx<'_>,
     projects: &Projects,
@@ -42,7 +43,7 @@ pub fn burn_up(
     let model = status::of(tx, kind)?;
     let outcome = |name: &str| match model.statuses.iter().find(|status| status.name == name) {
         Some(status) => status.outcome,
-        // The model has given it up; its name says what it was.
+        // The status is no longer in the model; its name tells the outcome.
         None => StatusOutcome::from_name(&name.to_lowercase()),
     };
     let counted = |name: &str, n: i64| match (name, outcome(name)) {
@@ -77,7 +78,7 @@ pub fn burn_up(
     Ok(weeks)
 }
 
-/// The numbers of a dimension, by value, from a value on.
+/// The counters of a dimension, by value, from a value on.
 fn numbers(
     tx: &mut Tx<'_>,
     projects: &Projects,
@@ -95,8 +96,9 @@ fn numbers(
     tx.shaped_rows(&shape, |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// What is said of the live entities of the project `?1` when nobody has counted by week: each appeared when it was made, and has had its
-/// status since it last changed.
+/// The assumed history of the existing entities of the project `?1` before counting by week: each was added when it was
+/// created, and has had its
+/// status since its last change.
 macro_rules! count_weeks {
     ($before:literal, $into:literal) => {
         concat!(
@@ -115,10 +117,10 @@ macro_rules! count_weeks {
     };
 }
 
-/// Counts by week what was there before anybody did, a project at a time, by id.
+/// Counts by week what existed before the triggers, a project at a time, by id.
 pub(crate) fn backfill(tx: &mut Tx<'_>, position: &str) -> Result<Slice> {
     let n_rows = if tx.is_postgres() {
-        // Servers of the version before may have summed up some of what the triggers wrote.
+        // Servers of the previous version may have summed up some of the triggers' rows.
         let sql = count_weeks!(
             "with folded as (delete from tally where project_id = ?1 and dimension = 'week'),
                   waiting as (delete from tally_delta where project_id = ?1 and dimension = 'week') ",

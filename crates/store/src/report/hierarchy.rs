@@ -1,4 +1,4 @@
-//! What hangs below what, in numbers, and what hangs on nothing.
+//! The tree in numbers, and its gaps.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -88,7 +88,7 @@ macro_rules! page {
     };
 }
 
-/// A page of epics with how much is below them.
+/// A page of epics with the numbers below them.
 pub fn epics(tx: &mut Tx<'_>, scope: &Scope, limit: i64, offset: i64) -> Result<Vec<EpicCounts>> {
     macro_rules! epics {
         ($scope:ident) => {
@@ -188,7 +188,7 @@ pub struct StoryVerification {
     pub n_verified: i64,
 }
 
-/// The stories of the same page of epics of which something is cited or closed.
+/// The stories of the same page of epics with cited or closed requirements.
 pub fn verified_stories(
     tx: &mut Tx<'_>,
     scope: &Scope,
@@ -231,7 +231,7 @@ pub enum Gap {
 }
 
 impl Gap {
-    /// The condition that an entity `e` lacks it.
+    /// The condition that an entity `e` is a gap.
     const fn condition(self) -> &'static str {
         match self {
             Gap::EpicWithoutStories => {
@@ -254,7 +254,7 @@ impl Gap {
         }
     }
 
-    /// Selects from the entities `e` of a scope that lack it, and their projects `p`.
+    /// Selects the gaps among the entities `e` of a scope, and their projects `p`.
     fn among<'a>(self, select: &'static str, scope: &'a Scope) -> Shape<'a> {
         let mut shape = Shape::new(select);
         match scope {
@@ -273,7 +273,7 @@ impl Gap {
     }
 }
 
-/// The first entities that lack something, and how many there are in all.
+/// The first gaps, and their number.
 pub fn gap(tx: &mut Tx<'_>, scope: &Scope, gap: Gap, limit: i64) -> Result<(Vec<Mention>, Total)> {
     let mut list = gap.among(concat!("select ", mention!()), scope);
     list.add(" order by p.key, e.number limit ?", values![limit]);

@@ -1,4 +1,4 @@
-//! What a change of something touches: one step at a time, from many things at once.
+//! The impact of a change: one step at a time, from many entities at once.
 
 use super::{Mention, mention, read_mention};
 use crate::db::Tx;
@@ -10,13 +10,13 @@ use crate::value::Value;
 pub struct Step {
     /// The id of the entity that it was reached from.
     pub from: String,
-    /// What leads there: the name of a relationship type, or `belongs_to`, `serves`, `steered_by`.
+    /// The relation: the name of a relationship type, or `belongs_to`, `serves`, `steered_by`.
     pub relation: String,
-    /// Whether the relation reads from the thing that was reached: `REQ-002 depends_on REQ-001`.
+    /// Whether the relation reads from the reached entity: `REQ-002 depends_on REQ-001`.
     pub backwards: bool,
-    /// The relationship, where it is one whose target's text has changed since it was made or confirmed.
+    /// The relationship, if it is suspect.
     pub suspect_id: Option<String>,
-    /// Whether it leads no further.
+    /// Whether it is not followed further.
     pub ends_here: bool,
 }
 
@@ -31,7 +31,7 @@ pub struct Affected {
     pub step: Step,
 }
 
-/// How many entities one statement looks around.
+/// How many entities one statement expands.
 pub const BATCH: usize = 16;
 
 macro_rules! batch {
@@ -40,11 +40,11 @@ macro_rules! batch {
     };
 }
 
-/// What is one step from any of some entities, [`BATCH`] at most. A relationship that must not form a circle says that its
-/// source rests on its target, so it is followed backwards; `blocks` says the opposite. The others touch both ends, and
-/// only when `loose` is asked for.
+/// The entities one step from any of some entities, at most [`BATCH`]. In an acyclic relationship the
+/// source depends on the target, so it is followed backwards; `blocks` is the opposite. Other types concern both ends, and
+/// are followed only if `loose` is requested.
 pub fn affected_by(tx: &mut Tx<'_>, ids: &[&str], loose: bool, limit: i64) -> Result<Vec<Affected>> {
-    // `blocks` is known by its id, because administrators may give it another name.
+    // `blocks` is identified by its id, because administrators may rename it.
     let sql = concat!(
         "select ",
         mention!(),

@@ -1,4 +1,4 @@
-//! How far the work is.
+//! Progress by status.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -36,7 +36,7 @@ impl Summary {
     }
 }
 
-/// A summary of each kind of which there is something.
+/// A summary of each kind with entities.
 pub fn summaries(tx: &mut Tx<'_>, scope: &Scope) -> Result<Vec<Summary>> {
     let of_epic = in_epic!(
         "select e.kind, count(*), count(*) filter (where e.assignee_id is null), s.name, s.is_initial, s.is_final, s.outcome",
@@ -99,7 +99,7 @@ macro_rules! drafts {
     };
 }
 
-/// The first user stories that are done although requirements of them are drafts, and how many there are.
+/// The first user stories that are done although some of their requirements are drafts, and their number.
 pub fn done_over_drafts(tx: &mut Tx<'_>, scope: &Scope, limit: i64) -> Result<(Vec<DoneOverDrafts>, Total)> {
     let model = status::of(tx, Kind::UserStory)?;
     let is_done = |status: &&status::Status| status.outcome == Some(StatusOutcome::Done);
@@ -207,7 +207,7 @@ macro_rules! of_projects {
     };
 }
 
-/// How many entities are in each group, at most `limit` groups of a kind.
+/// The number of entities in each group, at most `limit` groups of a kind.
 pub fn groups(tx: &mut Tx<'_>, scope: &Scope, by: Grouping, limit: i64) -> Result<Vec<Group>> {
     let sql = match (by, scope.is_epic()) {
         (Grouping::Status, true) => of_epic!(
@@ -245,7 +245,7 @@ pub fn groups(tx: &mut Tx<'_>, scope: &Scope, by: Grouping, limit: i64) -> Resul
             "join requirement_type of on of.id = t.value",
             "'requirement'"
         ),
-        // The largest first; whoever has nothing is not there.
+        // The largest first; groups without entities are absent.
         (Grouping::Assignee, true) => of_epic!(
             "u.username",
             "e.kind",
@@ -287,7 +287,7 @@ pub struct UnderWay {
     pub updated_at: Time,
 }
 
-/// Epics and stories that were begun and have not ended, the longest untouched first.
+/// Epics and stories in progress, the longest unchanged first.
 pub fn oldest_under_way(tx: &mut Tx<'_>, scope: &Scope, limit: i64) -> Result<Vec<UnderWay>> {
     let is_postgres = tx.is_postgres();
     let mut shape = Shape::new(concat!(
@@ -302,10 +302,10 @@ pub fn oldest_under_way(tx: &mut Tx<'_>, scope: &Scope, limit: i64) -> Result<Ve
             shape.add(from_epic!("?", "?", "?"), values![id, id, id]);
             shape.add(" join status s on s.entity_kind = e.kind and s.name = e.status", &[]);
         }
-        // An index of nothing but epics and stories has each status of each project by time.
+        // An index of epics and stories only has each status of each project by time.
         Scope::Projects(projects) => {
             shape.add(" from project p cross join status s cross join entity e", &[]);
-            // SQLite would take another index, which does not have the times.
+            // SQLite would choose another index, which does not have the times.
             shape.add(if is_postgres { "" } else { " indexed by entity_under_way" }, &[]);
             shape.condition("e.project_id = p.id and e.kind = s.entity_kind and e.status = s.name", &[]);
             projects.restrict(&mut shape, "p.id");

@@ -1,4 +1,4 @@
-//! The documents in the databases: which have some terms, what their texts say, and what they are.
+//! The documents in the databases: which have some terms, and their texts and entities.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::values;
 
 pub(super) type ByNumber<T> = HashMap<i64, T, foldhash::fast::RandomState>;
 
-/// The newest documents with some terms, the newest first.
+/// The newest documents with some terms, newest first.
 pub(super) fn newest(
     tx: &mut Tx<'_>,
     expression: &Expression,
@@ -32,7 +32,7 @@ pub(super) fn newest(
     numbers(tx, sql, expression, filter, limit)
 }
 
-/// The documents with some terms that changed last. This has to look at all that match.
+/// The documents with some terms that changed last. This has to read all matches.
 pub(super) fn last_changed(
     tx: &mut Tx<'_>,
     expression: &Expression,
@@ -54,23 +54,23 @@ pub(super) fn last_changed(
     numbers(tx, sql, expression, filter, limit)
 }
 
-/// FTS5 goes from the newest to the oldest by itself, and stops when there are enough. Of each document only what is in a
-/// small index is looked at: documents themselves are large, and each would be on a page of its own.
+/// FTS5 reads from the newest to the oldest, and stops when there are enough. Of each document only a
+/// small index is read: documents themselves are large, and each would be on a separate page.
 const NEWEST_SQLITE: &str = "select d.number
      from search_index cross join search_document d indexed by search_document_state on d.number = search_index.rowid
      where search_index match ?1 and (d.is_deleted = 0 or ?2 = 1)
        and (d.created_at >= ?3 or ?3 is null) and (d.created_at <= ?4 or ?4 is null)
      order by search_index.rowid desc limit ?5";
 
-/// What most searches ask for needs even less: an index of the few documents that are deleted.
+/// Most searches need even less: an index of the few deleted documents.
 const NEWEST_LIVE_SQLITE: &str = "select rowid from search_index
      where search_index match ?1
        and not exists (select 1 from search_document d indexed by search_document_deleted
                        where d.number = search_index.rowid and d.is_deleted = 1)
      order by rowid desc limit ?2";
 
-/// The newest documents of which something is true. The query is hidden from the planner, and so is that only some are
-/// wanted: it would rather read every document than believe that the index is quick with a common word.
+/// The newest documents that meet a condition. The query and the limit are hidden from the planner,
+/// which would otherwise scan all documents rather than use the index for a common word.
 macro_rules! newest_of {
     ($($true:expr),+ $(,)?) => {
         concat!(
@@ -85,7 +85,7 @@ macro_rules! newest_of {
     };
 }
 
-/// The last documents: those in a block of a power of two, and in the one before it. Each is marked with its blocks.
+/// The last documents: those in a block of a power of two, and in the one before it. Each document has terms for its blocks.
 macro_rules! last_of {
     ($power:literal) => {
         concat!(
@@ -102,9 +102,10 @@ macro_rules! last_of {
     };
 }
 
-/// A GIN index finds all or nothing. So it is first asked for the last few thousand documents within the time asked for,
-/// which are enough for a word that occurs everywhere. From how many there are follows among how many the wanted number
-/// will be, with some to spare, and these come next; for a rare word, all. (Many blocks at once are no way between: the
+/// A GIN index finds all matches or none. So it is first queried for the last few thousand documents within the requested time,
+/// which are enough for a common word. From their number follows in how many documents the wanted number
+/// will be found, with some margin, and these are queried next; for a rare word, all. (Querying many blocks at once would not
+/// help: the
 /// index is slow with alternatives.)
 const NEWEST_POSTGRES: &str = concat!(
     "with last_one as materialized (
@@ -148,7 +149,7 @@ macro_rules! of_numbers {
     };
 }
 
-/// What is made of the terms of title and body, by the number of the document.
+/// The result for the terms of title and body, by the number of the document.
 pub(super) fn of_texts<T>(
     tx: &mut Tx<'_>,
     numbers: &[i64],
@@ -158,7 +159,7 @@ pub(super) fn of_texts<T>(
     by_number(tx, sql, numbers, |row| Ok(make(row.text(1)?, row.text(2)?)))
 }
 
-/// When documents were made and changed.
+/// When documents were created and changed.
 pub(super) fn times(tx: &mut Tx<'_>, numbers: &[i64]) -> Result<ByNumber<(i64, i64)>> {
     let sql = of_numbers!(tx, "select d.number, d.created_at, d.updated_at from search_document d ");
     by_number(tx, sql, numbers, |row| Ok((row.get(1)?, row.get(2)?)))
@@ -177,14 +178,14 @@ fn by_number<T>(
     Ok(tx.rows(sql, values![&list], |row| Ok((row.get(0)?, read(row)?)))?.into_iter().collect())
 }
 
-/// A document and what it is, or is on.
+/// A document and its entity.
 pub(super) struct FoundDocument {
     pub(super) number: i64,
     pub(super) id: String,
     pub(super) entity: Entity,
 }
 
-/// The documents with these numbers, in no order.
+/// The documents with these numbers, unordered.
 pub(super) fn documents(tx: &mut Tx<'_>, numbers: &[i64]) -> Result<Vec<FoundDocument>> {
     if numbers.is_empty() {
         return Ok(Vec::new());

@@ -1,5 +1,5 @@
-//! Which documents a search is among. A filter becomes terms that documents are marked with, so that the engines
-//! intersect them with the words: a rare filter is as quick as a rare word.
+//! Filters of a search. A filter becomes terms of documents, so that the engines
+//! intersect them with the words: a rare filter is as fast as a rare word.
 
 use words::Expression;
 
@@ -11,10 +11,10 @@ use crate::model::{Kind, Time};
 use crate::project::Projects;
 use crate::values;
 
-/// Of more years, months and days the statement alone makes sure. There are as many only if a clock was very wrong.
+/// More years, months and days than this are left to the statement. There are as many only if a clock was very wrong.
 const DAYS_MAX: usize = 250;
 
-/// Which documents to search. What is not given is not asked for.
+/// A filter of documents. Absent conditions do not apply.
 #[derive(Clone, Debug, Default)]
 pub struct SearchFilter {
     /// One of these kinds.
@@ -31,28 +31,28 @@ pub struct SearchFilter {
     pub epic_id: Option<String>,
     /// The id of the user story that it is part of.
     pub user_story_id: Option<String>,
-    /// The id of who works on it.
+    /// The id of the assignee.
     pub assignee_id: Option<String>,
-    /// The id of who made it.
+    /// The id of the creator.
     pub creator_id: Option<String>,
-    /// Not made before.
+    /// Not created before.
     pub created_from: Option<Time>,
-    /// Not made after.
+    /// Not created after.
     pub created_to: Option<Time>,
     /// Include deleted ones.
     pub include_deleted: bool,
-    /// What may be external ids in the query. What they name comes first, as with reference ids.
+    /// Possible external ids in the query. Their entities come first, as with reference ids.
     pub external_ids: Vec<String>,
 }
 
-/// The marks that documents must have, and those that they must not have.
+/// The terms that documents must have, and those that they must not have.
 pub(super) struct Marks {
     required: Vec<Expression>,
     excluded: Vec<Expression>,
 }
 
 impl Marks {
-    /// Words within what the filter lets pass. What is excluded goes last: engines begin with what is wanted.
+    /// Words within the filter. Exclusions come last, because engines start with the wanted terms.
     pub(super) fn among(&self, words: Expression, mark: Option<Expression>) -> Expression {
         let mut excluded = self.excluded.clone();
         let wanted = match words {
@@ -77,7 +77,7 @@ fn one_of(mut expressions: Vec<Expression>, join: impl FnOnce(Vec<Expression>) -
 }
 
 impl SearchFilter {
-    /// The conditions on marks. Times within a day are left to the statement.
+    /// The conditions on terms. Times within a day are left to the statement.
     pub(super) fn marks(&self, tx: &mut Tx<'_>) -> Result<Marks> {
         let mut all = Vec::new();
         let mut any = |marks: Vec<String>| {
@@ -104,7 +104,7 @@ impl SearchFilter {
         for (kind, name) in &self.statuses {
             let sql = "select mark from status where entity_kind = ?1 and name = ?2";
             let mark: Option<i64> = tx.row(sql, values![kind.name(), name], |row| row.get(0))?;
-            // A status that is gone must not become no filter at all.
+            // A removed status must match nothing, instead of everything.
             statuses.push(format!("{}{}", status_mark(*kind), mark.unwrap_or_default()));
         }
         any(statuses);
@@ -115,7 +115,7 @@ impl SearchFilter {
         Ok(Marks { required: all, excluded })
     }
 
-    /// The marks of the projects that are searched, or of those that are not: whichever are fewer.
+    /// The terms of the searched projects, or of the others: whichever are fewer.
     fn project_marks(&self, tx: &mut Tx<'_>) -> Result<(Vec<String>, Vec<String>)> {
         let marks = |ids: Vec<String>| ids.iter().map(|id| id_mark("fj", id)).collect::<Vec<_>>();
         let viewer = match &self.projects {
@@ -125,7 +125,7 @@ impl SearchFilter {
         };
         let (visible, hidden) = member::visible_and_hidden(tx, viewer)?;
         if visible.is_empty() {
-            // No document has this mark: an empty list would be no filter at all.
+            // No document has this term: an empty list would match everything.
             return Ok((vec!["fj".to_owned()], Vec::new()));
         }
         if visible.len() <= hidden.len() {
@@ -135,7 +135,7 @@ impl SearchFilter {
         }
     }
 
-    /// The years, months and days that together are the time asked for, as far as there are documents.
+    /// The years, months and days that together cover the requested time, as far as there are documents.
     fn days(&self, tx: &mut Tx<'_>) -> Result<Vec<String>> {
         let sql = "select (select min(created_at) from search_document), (select max(created_at) from search_document)";
         let range: Option<(Option<Time>, Option<Time>)> =
@@ -164,26 +164,26 @@ impl SearchFilter {
             return Ok(Vec::new());
         }
         if marks.is_empty() {
-            // Nothing was made in that time; no document has this mark.
+            // Nothing was created in that time; no document has this term.
             marks.push("fd".to_owned());
         }
         Ok(marks)
     }
 }
 
-/// The marks of the day, the month and the year in which something was made.
+/// The terms for the day, the month and the year of a creation.
 pub(super) fn day_marks(time: Time) -> [String; 3] {
     let (year, month, day) = Time::civil(time.day());
     [format!("fd{year:04}{month:02}{day:02}"), format!("fm{year:04}{month:02}"), format!("fy{year:04}")]
 }
 
-/// The mark of a kind.
+/// The term for a kind.
 pub(super) fn kind_mark(kind: Kind) -> String {
     let name = if kind == Kind::Comment { "com" } else { kind.prefix() };
     format!("fk{}", name.to_ascii_lowercase())
 }
 
-/// The mark of something with a UUID.
+/// The term for a UUID.
 pub(super) fn id_mark(name: &str, id: &str) -> String {
     format!("{name}{}", id.replace('-', ""))
 }

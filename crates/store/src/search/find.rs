@@ -1,4 +1,4 @@
-//! Finds and ranks. The engines find, the newest documents first and never more than a bound; the ranks are ours.
+//! Finds and ranks. The engines find, the newest documents first and up to a limit; the ranking is ours.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -15,54 +15,54 @@ use crate::error::{Error, Result};
 use crate::model::Reference;
 use crate::project::Projects;
 
-/// Of more than can be counted, so many are ranked: those with all words in the title, and then the newest.
+/// How many of very many matches are ranked: those with all words in the title, and then the newest.
 const RANKED_MAX: usize = 250;
-/// So many of these are looked for by the title: as many as a page usually has.
+/// How many of these are found by title: the usual size of a page.
 const TITLED_MAX: i64 = 50;
-/// Up to here documents are counted and ranked, and from here on it is only known that there are more.
+/// Up to here documents are counted and ranked; beyond, it is only known that there are more.
 const COUNTED_MAX: i64 = 500;
-/// Nobody turns pages further than this.
+/// The last position of a page.
 const REACHED_MAX: i64 = 10_000;
 /// How many reference ids of a query are looked up.
 const REFERENCES_MAX: usize = 8;
 
-/// In which order.
+/// The order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
-    /// The best answer first.
+    /// The best match first.
     #[default]
     Relevance,
-    /// The newest first.
+    /// By creation, newest first.
     Created,
-    /// What changed last first.
+    /// By last change, newest first.
     Updated,
-    /// The most important first, then the newest. What has no priority comes last.
+    /// The most important first, then the newest. Documents without a priority come last.
     Priority,
 }
 
-/// What was found.
+/// The results.
 #[derive(Debug)]
 pub struct SearchResults {
     /// The documents on this page.
     pub hits: Vec<Hit>,
-    /// How many there are on all pages.
+    /// The number on all pages.
     pub total: i64,
-    /// Whether there are no more than that.
+    /// Whether that number is exact.
     pub is_exact: bool,
 }
 
-/// A document that was found.
+/// A result.
 #[derive(Debug)]
 pub struct Hit {
-    /// What was found, or what the comment is on.
+    /// The entity, or the entity of the comment.
     pub entity: Entity,
     /// The comment, if it is one.
     pub comment: Option<Comment>,
-    /// How well it answers the query.
+    /// Its rank.
     pub score: f32,
 }
 
-/// Searches. What a reference id in the query names comes first if it passes the filter, whatever else was typed.
+/// Searches. The entities of reference ids in the query come first if they pass the filter, whatever else the query has.
 pub fn search(
     tx: &mut Tx<'_>,
     query: &Query,
@@ -73,7 +73,7 @@ pub fn search(
 ) -> Result<SearchResults> {
     let reach = offset.saturating_add(limit).clamp(COUNTED_MAX, REACHED_MAX);
     let complete = query.complete();
-    // A common word need not be taken for the beginning of others, of which an index would have to list all documents.
+    // A common word is taken as complete, because the index would have to list all documents of its many continuations.
     let first = complete.as_ref().unwrap_or(query);
     let mut search = Search { query: first, filter, marks: filter.marks(tx)?, judged: ByNumber::default() };
     let mut found = search.find(tx, sort, reach + 1)?;
@@ -81,7 +81,7 @@ pub fn search(
         search.query = query;
         found = search.find(tx, sort, reach + 1)?;
     }
-    // The order must not depend on which page is asked for, so neither may what is ranked.
+    // The order must not depend on the page, so neither may the ranked set.
     let is_all = found.len() as i64 <= COUNTED_MAX;
     let is_exact = found.len() as i64 <= reach;
     if sort == Sort::Updated && !is_exact {
@@ -120,15 +120,15 @@ struct Search<'a> {
     query: &'a Query,
     filter: &'a SearchFilter,
     marks: Marks,
-    /// What the texts that were read say, by the number of the document.
+    /// The match of each read text, by the number of the document.
     judged: ByNumber<Judged>,
 }
 
-/// What the text of a document says of the query.
+/// How the text of a document matches the query.
 #[derive(Clone, Copy)]
 struct Judged {
     score: f32,
-    /// Known where it is in doubt.
+    /// Set if the index alone is inconclusive.
     is_match: bool,
 }
 
@@ -146,9 +146,9 @@ impl Search<'_> {
         newest(tx, &expression, self.filter, limit)
     }
 
-    /// The newest documents that have all words in the title.
+    /// The newest documents with all words in the title.
     fn titled(&mut self, tx: &mut Tx<'_>) -> Result<Vec<i64>> {
-        // What is excluded takes long to look for, and can as well be seen from the texts of these few.
+        // Exclusions are slow to search, and can be checked in the texts of these few.
         let wanted = self.query.wanted();
         let words = wanted.as_ref().unwrap_or(self.query).expression(Place::Title);
         let mut titled = newest(tx, &self.marks.among(words, None), self.filter, TITLED_MAX)?;
@@ -178,14 +178,14 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// Removes what does not match after all.
+    /// Removes documents that do not match.
     fn keep_matches(&mut self, tx: &mut Tx<'_>, found: &mut Vec<i64>) -> Result<()> {
         self.judge(tx, found)?;
         found.retain(|number| self.judged.get(number).is_some_and(|judged| judged.is_match));
         Ok(())
     }
 
-    /// Puts the best answers first. Of more than can be ranked, the others follow from the newest to the oldest.
+    /// Sorts the best matches first. Of more than can be ranked, the others follow from the newest to the oldest.
     fn rank(&mut self, tx: &mut Tx<'_>, found: &mut Vec<i64>, is_all: bool) -> Result<()> {
         let is_wanted = self.query.clauses.iter().any(|clause| !clause.is_excluded);
         if !is_all && is_wanted {
@@ -208,7 +208,7 @@ impl Search<'_> {
         self.judged.get(&number).map_or(0.0, |judged| judged.score)
     }
 
-    /// The documents that reference ids and external ids in the query name, and whether they match all of it.
+    /// The documents of reference ids and external ids in the query, and whether they match all of it.
     fn named(&mut self, tx: &mut Tx<'_>) -> Result<Vec<(i64, bool)>> {
         let mut named = Vec::new();
         let mut ids = Vec::new();
@@ -245,12 +245,12 @@ impl Search<'_> {
         }
     }
 
-    /// Reads the texts of documents, as far as that was not done.
+    /// Reads the texts of documents that were not read yet.
     fn judge(&mut self, tx: &mut Tx<'_>, numbers: &[i64]) -> Result<()> {
         let query = self.query;
         let missing: Vec<i64> =
             numbers.iter().copied().filter(|number| !self.judged.contains_key(number)).collect();
-        // Where nothing is wanted, nothing fits better than something else: the newest come first.
+        // Without words nothing ranks higher than anything else: the newest come first.
         let is_excluded = |clause: &Clause| clause.is_excluded;
         let is_wanted = !query.clauses.iter().all(is_excluded);
         let is_in_doubt = query.is_loose()
@@ -264,7 +264,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The documents of a page, in its order, with what is shown of them.
+    /// The documents of a page, in order, with the displayed fields.
     fn load(&mut self, tx: &mut Tx<'_>, page: Vec<i64>) -> Result<Vec<Hit>> {
         self.judge(tx, &page)?;
         let documents = documents(tx, &page)?;

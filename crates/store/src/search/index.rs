@@ -1,4 +1,4 @@
-//! Writes documents: their terms, and marks for what a filter may ask for, which are terms too. That happens in the
+//! Writes documents: their terms, including those for filters. That happens in the
 //! transaction that writes the entity or comment.
 
 use words::{Terms, terms};
@@ -55,7 +55,7 @@ pub(crate) fn put_comment(tx: &mut Tx<'_>, comment: &Comment) -> Result<()> {
     document.put(tx)
 }
 
-/// Indexes everything below an entity again after it went to another parent, and all comments there.
+/// Indexes everything below a moved entity again, including comments.
 pub fn moved(tx: &mut Tx<'_>, entity_id: &str) -> Result<()> {
     let sql = "with recursive down (id) as (
                    select id from entity where id = ?1
@@ -70,12 +70,12 @@ pub fn moved(tx: &mut Tx<'_>, entity_id: &str) -> Result<()> {
     Ok(())
 }
 
-/// Hides what went with a deletion.
+/// Hides the documents of a deletion.
 pub(crate) fn mark_deleted(tx: &mut Tx<'_>, deletion_id: &str) -> Result<()> {
     set_deleted(tx, deletion_id, true)
 }
 
-/// Shows what went with a deletion, which is still known.
+/// Shows the documents of a restored deletion.
 pub(crate) fn mark_restored(tx: &mut Tx<'_>, deletion_id: &str) -> Result<()> {
     set_deleted(tx, deletion_id, false)
 }
@@ -88,7 +88,7 @@ fn set_deleted(tx: &mut Tx<'_>, deletion_id: &str, is_deleted: bool) -> Result<(
     Ok(())
 }
 
-/// Forgets a comment, or an entity and the comments on it.
+/// Removes a comment, or an entity and its comments.
 pub(crate) fn remove(tx: &mut Tx<'_>, id: &str) -> Result<()> {
     let sql = if tx.is_postgres() {
         "delete from search_text where number in (select number from search_document where entity_id = ?1 or id = ?1)"
@@ -98,21 +98,21 @@ pub(crate) fn remove(tx: &mut Tx<'_>, id: &str) -> Result<()> {
     tx.execute(sql, values![id])?;
     tx.execute("delete from search_document where entity_id = ?1 or id = ?1", values![id])?;
     if !tx.is_postgres() {
-        // The index marks what is deleted and drops it when its parts are merged. A small index is merged here, which takes
+        // The index marks deleted terms and drops them when its segments are merged. A small index is merged here, which takes
         // a fraction of a second; `tidy_some` finishes the merge of a large one.
         tx.execute("insert into search_index (search_index, rank) values ('merge', -4000)", &[])?;
     }
     Ok(())
 }
 
-/// Brings everything that was written together, so that searches look in few places.
+/// Merges all segments, so that searches read few of them.
 pub fn tidy(store: &Store) -> Result<()> {
     while store.wait(Mode::Aside, tidy_some)? {}
     Ok(())
 }
 
-/// Brings some of what was written together. Returns whether there is more to do.
-/// SQLite does so by itself where there is very much.
+/// Merges some segments. Returns whether there is more to do.
+/// SQLite does so by itself if there are very many.
 pub(crate) fn tidy_some(tx: &mut Tx<'_>) -> Result<bool> {
     if tx.is_postgres() {
         enter_waiting(tx)?;
@@ -120,13 +120,13 @@ pub(crate) fn tidy_some(tx: &mut Tx<'_>) -> Result<bool> {
     }
     let n_changes = |tx: &mut Tx<'_>| tx.row("select total_changes()", &[], |row| row.get::<i64>(0));
     let before = n_changes(tx)?;
-    // So many pages take a few milliseconds.
+    // This many pages take a few milliseconds.
     tx.execute("insert into search_index (search_index, rank) values ('merge', 100)", &[])?;
     // The statement counts as a change even where it has nothing to do.
     Ok(n_changes(tx)? > before.map(|before| before + 1))
 }
 
-/// Enters the documents that wait beside PostgreSQL's index, unless somebody else does. Where the index belongs to another
+/// Moves pending documents into PostgreSQL's index, unless another server does. If the index belongs to another
 /// role, only autovacuum may.
 fn enter_waiting(tx: &mut Tx<'_>) -> Result<()> {
     let sql = "select 1 where pg_try_advisory_xact_lock(1936745848, 2)";
@@ -139,7 +139,7 @@ fn enter_waiting(tx: &mut Tx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Indexes a document as its entity or comment is now.
+/// Indexes a document with the current state of its entity or comment.
 pub(super) fn put_again(tx: &mut Tx<'_>, id: String, entity_id: String) -> Result<()> {
     if id == entity_id {
         let found = entity::find(tx, &Reference::Id(id))?.filter(|entity| entity.purged_at.is_none());
@@ -149,10 +149,10 @@ pub(super) fn put_again(tx: &mut Tx<'_>, id: String, entity_id: String) -> Resul
     found.map_or(Ok(()), |comment| put_comment(tx, &comment))
 }
 
-/// A document on its way into the store.
+/// A document before it is stored.
 struct NewDocument<'a> {
     id: &'a str,
-    /// What it is, or what it is a comment on.
+    /// Its entity, or the entity of the comment.
     entity: &'a Entity,
     created_at: Time,
     updated_at: Time,
@@ -187,12 +187,12 @@ impl NewDocument<'_> {
     }
 }
 
-/// The beginning of the mark of a status of a kind; the number that the status model gives it follows.
+/// The prefix of the term for a status of a kind; the number in the status model follows.
 pub(super) fn status_mark(kind: Kind) -> String {
     format!("fs{}", kind.prefix().to_ascii_lowercase())
 }
 
-/// What can be asked of entities and of the comments on them.
+/// The filters for entities and their comments.
 fn marks_of(entity: &Entity, kind: Kind, id: &str, created_at: Time) -> Vec<String> {
     let mut marks = vec![kind_mark(kind), id_mark("fi", id), id_mark("fj", &entity.project_id)];
     marks.extend(day_marks(created_at));

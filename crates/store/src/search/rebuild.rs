@@ -1,5 +1,5 @@
-//! Indexes all documents anew after a change of the terms, beside those who read and write: in slices, each a short
-//! transaction that records how far it came. Until a document's turn it is found by its old terms.
+//! Rebuilds the index after a change of the terms, while others read and write: in slices, each a short
+//! transaction that records its progress. Until its turn a document is found by its old terms.
 
 #[cfg(test)]
 mod tests;
@@ -14,20 +14,20 @@ use crate::error::Result;
 use crate::value::Value;
 use crate::values;
 
-/// So many documents are indexed in one transaction: other writers wait for it.
+/// How many documents are indexed in one transaction, for which other writers wait.
 const SLICE: i64 = 200;
-/// The ids of so many documents that were never indexed are kept in memory: finding a few takes as long.
+/// How many ids of missing documents are kept in memory, because finding a few takes as long.
 const FOUND_AT_ONCE: i64 = 20_000;
-/// Others have their turn between two slices, for half as long as a slice took.
+/// The pause between two slices, in which others can write: half of a slice's duration.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(200));
-/// While another server is at work, look so often how far it is.
+/// How often to check the progress of another server.
 const TURN_PAUSE: Duration = Duration::from_millis(500);
-/// Whoever opens a store waits for so long, so that a small one is complete at once.
+/// How long opening a store waits, so that a small store is complete at once.
 const OPENING_MAX: Duration = Duration::from_secs(1);
 /// How often progress is reported.
 const TOLD_EVERY: Duration = Duration::from_secs(10);
 
-/// How far documents have been indexed anew.
+/// The progress of rebuilding the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Indexing {
     /// How many documents have the current terms.
@@ -36,19 +36,19 @@ pub struct Indexing {
     pub total: i64,
 }
 
-/// Whether documents are still being indexed anew: some of them are found only by terms of an earlier version.
+/// Whether the index is being rebuilt: some documents are found only by terms of an earlier version.
 pub fn indexing(tx: &mut Tx<'_>) -> Result<Option<Indexing>> {
     let state = state(tx)?;
     let is_current = state.version == i64::from(VERSION);
     Ok((!is_current).then_some(Indexing { done: state.n_done, total: state.n_all }))
 }
 
-/// Indexes everything that has older terms, and waits for it.
+/// Rebuilds the index if it has older terms, and waits for it.
 pub(crate) fn rebuild_if_old(store: &Store) -> Result<()> {
     Rebuild::default().run(store, Duration::MAX).map(drop)
 }
 
-/// Begins to index what has older terms. What takes longer is done by a thread, as long as the store is open.
+/// Starts rebuilding the index if it has older terms. Longer work continues on a thread while the store is open.
 pub(crate) fn rebuild_beside(store: &Store) -> Result<()> {
     rebuild_within(store, OPENING_MAX)
 }
@@ -66,12 +66,12 @@ fn rebuild_within(store: &Store, time_max: Duration) -> Result<()> {
             ));
         }
     };
-    // Without a thread the next start goes on.
+    // Without a thread the next start continues.
     let _ = std::thread::Builder::new().name("search index".to_owned()).spawn(go_on);
     Ok(())
 }
 
-/// Forgets all documents, so that [`rebuild_if_old`] indexes everything.
+/// Deletes all documents, so that [`rebuild_if_old`] indexes everything.
 pub(crate) fn clear(tx: &mut Tx<'_>) -> Result<()> {
     if tx.is_postgres() {
         tx.script("truncate search_text, search_document")?;
@@ -83,7 +83,7 @@ pub(crate) fn clear(tx: &mut Tx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What the store records.
+/// The progress in the store.
 struct State {
     version: i64,
     target: Option<i64>,
@@ -109,32 +109,32 @@ fn state(tx: &mut Tx<'_>) -> Result<State> {
     Ok(found.unwrap_or(State { version: 0, target: None, reached: 0, last_number: 0, n_done: 0, n_all: 0 }))
 }
 
-/// What this process knows of it.
+/// The state in this process.
 #[derive(Default)]
 struct Rebuild {
-    /// What has no document yet, as far as it was looked for.
+    /// Entities without a document, up to a position.
     missing: Vec<Made>,
-    /// Up to where that is.
+    /// That position.
     looked_at: Option<(i64, String)>,
     told: Option<Instant>,
 }
 
-/// When something was made, its id, and the id of the entity that it is or is on.
+/// When something was created, its id, and the id of its entity.
 type Made = (i64, String, String);
 
-/// What a look at the store led to.
+/// The outcome of a step.
 enum Turn {
     Done,
-    /// Another server is at work.
+    /// Another server is working.
     Busy(Indexing),
     /// Some documents were indexed.
     Slice(Indexing),
-    /// All documents have the current terms; what has no document is still to be looked for.
+    /// All documents have the current terms; missing documents are still to be found.
     Missing,
 }
 
 impl Rebuild {
-    /// Goes on until the store is closed.
+    /// Continues until the store is closed.
     fn run_while_open(&mut self, weak: &WeakStore) -> Result<()> {
         while let Some(store) = weak.upgrade() {
             let Some(pause) = self.step(&store)? else { break };
@@ -144,7 +144,7 @@ impl Rebuild {
         Ok(())
     }
 
-    /// Returns whether everything is done, which may take more time than there is.
+    /// Returns whether everything is done; the time is limited.
     fn run(&mut self, store: &Store, time_max: Duration) -> Result<bool> {
         let started = Instant::now();
         while let Some(pause) = self.step(store)? {
@@ -156,7 +156,7 @@ impl Rebuild {
         Ok(true)
     }
 
-    /// Does a part, and returns the pause after it. None when everything is done.
+    /// Does a step, and returns the pause after it. None when everything is done.
     fn step(&mut self, store: &Store) -> Result<Option<Duration>> {
         let started = Instant::now();
         Ok(match self.turn(store)? {
@@ -198,7 +198,7 @@ impl Rebuild {
         }
     }
 
-    /// Indexes what has no document, in the order in which it was made.
+    /// Indexes entities without a document, by creation.
     fn index_missing(&mut self, store: &Store) -> Result<Turn> {
         if self.missing.is_empty() {
             let after = self.looked_at.clone().unwrap_or((i64::MIN, String::new()));
@@ -222,7 +222,7 @@ impl Rebuild {
     }
 }
 
-/// Indexes the next documents that have older terms.
+/// Indexes the next documents with older terms.
 fn index_again(tx: &mut Tx<'_>) -> Result<Turn> {
     let is_claimed = claim(tx)?;
     let state = state(tx)?;
@@ -234,7 +234,7 @@ fn index_again(tx: &mut Tx<'_>) -> Result<Turn> {
         () if state.reached >= state.last_number => return Ok(Turn::Missing),
         () => {}
     }
-    // Whoever changes one of them waits until this is committed, and then indexes what it has changed.
+    // Writers of these wait until this is committed, and then index their change.
     let sql = if tx.is_postgres() {
         "select number, id, entity_id from search_document where number > ?1 and number <= ?2 order by number limit ?3 for update"
     } else {
@@ -246,8 +246,8 @@ fn index_again(tx: &mut Tx<'_>) -> Result<Turn> {
     Ok(Turn::Slice(progress(n_more)))
 }
 
-/// Indexes documents again that were changed meanwhile: whoever did so may be of the version before, and use its terms. What
-/// such servers write after this keeps them until it is changed again.
+/// Indexes documents again that were changed in the meantime, because servers of the previous version use its terms. What
+/// such servers write after this keeps the old terms until the next change.
 fn index_changed(tx: &mut Tx<'_>) -> Result<Turn> {
     let is_claimed = claim(tx)?;
     let state = state(tx)?;
@@ -273,7 +273,7 @@ fn index_changed(tx: &mut Tx<'_>) -> Result<Turn> {
     Ok(Turn::Slice(progress))
 }
 
-/// Indexes documents again. Returns the number of the last, and how many there were.
+/// Indexes documents again. Returns the number of the last one, and their count.
 fn put_documents(tx: &mut Tx<'_>, sql: &'static str, values: &[Value<'_>]) -> Result<(Option<i64>, i64)> {
     let documents: Vec<(i64, String, String)> =
         tx.rows(sql, values, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
@@ -310,7 +310,7 @@ fn index_some(tx: &mut Tx<'_>, made: &[Made]) -> Result<Turn> {
     let mut n_more = 0;
     for (_, id, entity_id) in made {
         if tx.is_postgres() {
-            // Whoever changes it has to wait, as above, though there is no document yet.
+            // Writers have to wait, as above, although there is no document yet.
             tx.each("select 1 from entity where id = ?1 for share", values![id], |_| Ok(()))?;
             tx.each("select 1 from comment where id = ?1 for share", values![id], |_| Ok(()))?;
         }
@@ -330,7 +330,7 @@ fn finish(tx: &mut Tx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Keeps other servers from doing the same until the commit, unless one of them is faster.
+/// Locks out other servers until the commit, unless one of them is faster.
 fn claim(tx: &mut Tx<'_>) -> Result<bool> {
     if !tx.is_postgres() {
         return Ok(true);
@@ -340,7 +340,7 @@ fn claim(tx: &mut Tx<'_>) -> Result<bool> {
     Ok(tx.row(sql, &[], |row| row.get::<i64>(0))? == Some(1))
 }
 
-/// What was made after something and has no document, in its order. Finding a few takes as long as finding many.
+/// Entities without a document after a position, by creation. Finding a few takes as long as finding many.
 fn never_indexed(tx: &mut Tx<'_>, after: &(i64, String)) -> Result<Vec<Made>> {
     if tx.is_postgres() {
         tx.script("set local statement_timeout = 0")?;

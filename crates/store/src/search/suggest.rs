@@ -1,4 +1,4 @@
-//! Completes what is being typed: reference ids, titles, and the names that filters take.
+//! Completes a query: reference ids, titles, and the names in filters.
 
 use words::{Place, Query, score};
 
@@ -12,17 +12,17 @@ use crate::model::{DEFAULT_PROJECT_KEY, Kind};
 use crate::project::{self, Projects};
 use crate::values;
 
-/// So many titles, the newest ones, are ranked.
+/// How many titles, the newest ones, are ranked.
 const TITLES_MAX: i64 = 100;
-/// The most digits that are guessed behind those typed.
+/// How many digits are added to the given ones.
 const DIGITS_MORE: u32 = 3;
 
-/// What a text may become.
+/// A completion.
 #[derive(Debug)]
 pub enum Suggestion {
-    /// Something whose reference id begins like this.
+    /// An entity with a matching reference id.
     Reference(Box<Entity>),
-    /// Something whose title has these words.
+    /// An entity with these words in its title.
     Title(Box<Entity>),
     /// A status.
     Status(String),
@@ -32,7 +32,7 @@ pub enum Suggestion {
     User(String),
 }
 
-/// Completes a text with what is in some projects.
+/// Completes a text with entities and names of some projects.
 pub fn suggest(tx: &mut Tx<'_>, text: &str, projects: &Projects, limit: usize) -> Result<Vec<Suggestion>> {
     let mut found: Vec<Suggestion> = Vec::new();
     for entity in references(tx, text, projects, limit)? {
@@ -59,8 +59,8 @@ impl Suggestion {
     }
 }
 
-/// The live entities whose reference id is or begins with the text, the exact one first. Without a key, `EP-1` is one of
-/// the project that was named.
+/// The existing entities whose reference id starts with the text, an exact match first. Without a key, `EP-1` is in
+/// the named project.
 fn references(tx: &mut Tx<'_>, text: &str, projects: &Projects, limit: usize) -> Result<Vec<Entity>> {
     let upper = text.trim().to_ascii_uppercase();
     let Some((head, digits)) = upper.rsplit_once('-') else { return Ok(Vec::new()) };
@@ -88,7 +88,7 @@ fn references(tx: &mut Tx<'_>, text: &str, projects: &Projects, limit: usize) ->
         Err(_) => ranges.push((1, i64::MAX)),
         Ok(number) => {
             ranges.push((number, number + 1));
-            // Written with three digits, `01` is the beginning of 010 to 019, and `1` that of 100 to 199.
+            // Written with three digits, `01` is the prefix of 010 to 019, and `1` that of 100 to 199.
             let typed = digits.len() as u32;
             let fewest = if digits.starts_with('0') {
                 3_u32.saturating_sub(typed)
@@ -117,7 +117,7 @@ fn references(tx: &mut Tx<'_>, text: &str, projects: &Projects, limit: usize) ->
     Ok(found)
 }
 
-/// Statuses, types and users whose name begins with the text, in any case.
+/// Statuses, types and users with a prefix, in any case.
 fn names(tx: &mut Tx<'_>, text: &str, limit: usize) -> Result<Vec<Suggestion>> {
     let folded = words::name::fold(text);
     if folded.is_empty() {
@@ -140,7 +140,7 @@ fn names(tx: &mut Tx<'_>, text: &str, limit: usize) -> Result<Vec<Suggestion>> {
     Ok(found)
 }
 
-/// The live entities with these words in the title, the best first.
+/// The existing entities with these words in the title, the best match first.
 fn titles(tx: &mut Tx<'_>, query: &Query, projects: &Projects, limit: usize) -> Result<Vec<Entity>> {
     let kinds = Kind::ALL.into_iter().filter(|kind| !matches!(kind, Kind::Comment | Kind::Prompt)).collect();
     let filter = SearchFilter { kinds, projects: projects.clone(), ..SearchFilter::default() };

@@ -1,4 +1,4 @@
-//! Baselines: named states of a project, which keep the version of each entity and the snapshots that were heads.
+//! Baselines: named states of a project, with the version of each entity and the snapshots that were heads.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,7 +37,7 @@ pub struct Baseline {
     pub created_at: Time,
 }
 
-/// Pins the present state of a project. Returns how many entities it has, and how many of them are verified.
+/// Pins the current state of a project. Returns the number of entities, and of verified ones.
 pub fn pin(tx: &mut Tx<'_>, new: &Baseline, actor_id: &str) -> Result<(i64, i64)> {
     let sql = "insert into baseline (id, project_id, name, name_folded, note, n_entities, n_verified, actor_id, created_at)
                values (?1, ?2, ?3, ?4, ?5, 0, 0, ?6, ?7)";
@@ -82,7 +82,7 @@ pub fn find(tx: &mut Tx<'_>, project_id: &str, name: &str) -> Result<Option<Base
     tx.row(sql, values![project_id, name, &fold(name)], read)
 }
 
-/// The baselines of a project, the newest first, and how many there are.
+/// The baselines of a project, newest first, and their number.
 pub fn list(tx: &mut Tx<'_>, project_id: &str, limit: i64, offset: i64) -> Result<(Vec<Baseline>, i64)> {
     let sql = select!("where b.project_id = ?1 order by b.created_at desc, b.id desc limit ?2 offset ?3");
     let found = tx.rows(sql, values![project_id, limit, offset], read)?;
@@ -91,7 +91,7 @@ pub fn list(tx: &mut Tx<'_>, project_id: &str, limit: i64, offset: i64) -> Resul
     Ok((found, total.unwrap_or_default()))
 }
 
-/// The entities of a baseline in the order of kinds and numbers: their ids and versions, and whether they were verified.
+/// The entities of a baseline by kind and number: their ids and versions, and whether they were verified.
 pub fn entities(tx: &mut Tx<'_>, id: &str) -> Result<Vec<(String, i64, bool)>> {
     let sql = "select b.entity_id, b.version, b.is_verified from baseline_entity b join entity e on e.id = b.entity_id
                where b.baseline_id = ?1 order by e.kind, e.number";
@@ -128,7 +128,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Whether its text is another.
+    /// Whether its text differs.
     pub fn has_other_text(&self) -> bool {
         matches!((self.before, self.after), (Some(before), Some(after)) if before.1 != after.1)
     }
@@ -146,7 +146,7 @@ macro_rules! pairs {
     };
 }
 
-/// What differs between two baselines, or between one and the present.
+/// The differences between two baselines, or between one and the present.
 pub fn compare(tx: &mut Tx<'_>, project_id: &str, from: &str, to: Option<&str>) -> Result<Vec<Pair>> {
     let mut found = Vec::new();
     let keep = |row: &Row<'_>| -> Result<()> {

@@ -1,24 +1,24 @@
-//! What a token with the scope `evidence` may push to, and which proofs of identity were used up.
+//! The rights of tokens with the scope `evidence`, and the used identity tokens.
 
 use crate::db::Tx;
 use crate::error::Result;
 use crate::model::Time;
 use crate::values;
 
-/// A repository that a token may push to, and what its CI run has proved.
+/// A repository that a token can push to, and the verified claims of its CI run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The repository's id.
     pub repository_id: String,
-    /// How much what it pushes is trusted.
+    /// The trust of its pushes.
     pub trust: String,
-    /// The only ref that it may push for.
+    /// The only allowed ref.
     pub ref_name: Option<String>,
-    /// The only commit that it may push for.
+    /// The only allowed commit.
     pub commit_id: Option<String>,
 }
 
-/// The repositories that a token may push to. None has no repositories of its own, and is bound by its scopes alone.
+/// The repositories that a token can push to. None for a token without repositories, which is limited by its scopes only.
 pub fn grants(tx: &mut Tx<'_>, token_id: &str) -> Result<Vec<Grant>> {
     let sql = "select repository_id, trust, ref, commit_id from token_repository where token_id = ?1";
     tx.rows(sql, values![token_id], |row| {
@@ -39,7 +39,7 @@ pub fn grant(tx: &mut Tx<'_>, token_id: &str, grant: &Grant) -> Result<()> {
     Ok(())
 }
 
-/// Narrows the tokens that push to a repository to the projects of their repositories, as far as their owners see them, after these
+/// Restricts the tokens of a repository to the projects of their repositories, as far as their owners can see them, after these
 /// have changed.
 pub(super) fn narrow(tx: &mut Tx<'_>, repository_id: &str) -> Result<()> {
     let sql = "delete from token_project where token_id in (select token_id from token_repository where repository_id = ?1)";
@@ -54,7 +54,7 @@ pub(super) fn narrow(tx: &mut Tx<'_>, repository_id: &str) -> Result<()> {
     Ok(())
 }
 
-/// Removes tokens of CI runs that stopped working before a time.
+/// Removes tokens of CI runs that expired before a time.
 pub fn forget_ended(tx: &mut Tx<'_>, before: Time) -> Result<()> {
     let sql = "delete from token where expires_at < ?1
                  and id in (select token_id from token_repository where trust in ('unverified', 'oidc'))";
@@ -62,7 +62,7 @@ pub fn forget_ended(tx: &mut Tx<'_>, before: Time) -> Result<()> {
     Ok(())
 }
 
-/// Uses up a proof of identity; false when it was used before. Those that have expired are forgotten.
+/// Uses up an identity token; false if it was used before. Expired ones are deleted.
 pub fn use_up(tx: &mut Tx<'_>, issuer: &str, token_id: &str, expires_at: Time, now: Time) -> Result<bool> {
     tx.execute("delete from used_identity where expires_at < ?1", values![now])?;
     let sql =

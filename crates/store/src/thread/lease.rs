@@ -1,7 +1,7 @@
 //! Leases: who works on what, and until when.
 //!
-//! No time of a server enters a statement here. Whether a lease holds, and how long it will, is decided by the database's clock, so that
-//! a server whose clock is wrong can neither take a lease that holds nor keep one that has expired.
+//! No time of a server is used in a statement here. Expiry is decided by the database's clock, so
+//! a server with a wrong clock can neither take over a valid lease nor keep an expired one.
 
 use crate::db::Tx;
 use crate::error::Result;
@@ -9,16 +9,16 @@ use crate::model::{Kind, Time, reference_id};
 use crate::value::Row;
 use crate::values;
 
-/// How long a lease lasts without being renewed.
+/// How long a lease is valid without renewal.
 pub const LEASE_S: i64 = 30 * 60;
-/// How long it lasts at most, however often it is renewed.
+/// How long it is valid in total.
 pub const TOTAL_S: i64 = 8 * 3600;
-/// How many a holder may have at once.
+/// How many leases a holder may have.
 pub const LEASES_MAX: i64 = 3;
 
 const SECOND: i64 = 1_000_000;
 
-/// A lease, whether it holds or has ended.
+/// A lease, valid or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     /// The entity's id.
@@ -29,9 +29,9 @@ pub struct Lease {
     pub project_id: String,
     /// The entity's title.
     pub title: String,
-    /// Goes up by one whenever somebody takes the entity.
+    /// The fence: increases by one whenever the entity is leased.
     pub fence: i64,
-    /// The token, or the user where there was none.
+    /// The token, or the user if there was none.
     pub holder: String,
     /// The user's id.
     pub user_id: String,
@@ -41,26 +41,26 @@ pub struct Lease {
     pub token: Option<String>,
     /// Files and folders, as JSON.
     pub paths: String,
-    /// The version of the text that the holder was told.
+    /// The version of the text that the holder last got.
     pub content_version: i64,
-    /// When it was taken, by the database's clock.
+    /// When it was leased, by the database's clock.
     pub taken_at: Time,
-    /// When it ends or has ended, by the same clock.
+    /// When it expires, by the same clock.
     pub expires_at: Time,
     /// The name of the administrator who broke it.
     pub broken_by: Option<String>,
-    /// Whether it holds, by the same clock.
+    /// Whether it is valid, by the same clock.
     pub holds: bool,
 }
 
 impl Lease {
-    /// When it ends however often it is renewed.
+    /// The latest time to which it can be renewed.
     pub fn ends_at(&self) -> Time {
         self.taken_at.plus_seconds(TOTAL_S)
     }
 }
 
-/// What is asked for.
+/// The request for a lease.
 #[derive(Clone, Debug)]
 pub struct NewLease<'a> {
     /// The entity's id.
@@ -91,7 +91,7 @@ macro_rules! now {
     };
 }
 
-/// A statement for each engine, in which the clock stands between the parts.
+/// A statement for each engine, with the clock between the parts.
 macro_rules! clocked {
     ($tx:expr, $first:expr $(, $more:expr)*) => {
         if $tx.is_postgres() {
@@ -102,14 +102,14 @@ macro_rules! clocked {
     };
 }
 
-/// Keeps others from taking anything in a project, or with the same token, until the commit: what overlaps, and how many leases a
-/// holder has, are questions about several rows.
+/// Locks out other leases in a project, and of the same holder, until the commit, because overlaps and the number of leases of a
+/// holder involve several rows.
 pub fn lock(tx: &mut Tx<'_>, holder: &str, project_id: &str) -> Result<()> {
     tx.lock(&format!("leases of {holder}"))?;
     tx.lock(&format!("leases in {project_id}"))
 }
 
-/// Takes an entity, if nobody holds it and the holder has not too many leases. One statement decides and writes.
+/// Leases an entity, if it is free and the holder has not too many leases. One statement decides and writes.
 pub fn take(tx: &mut Tx<'_>, new: &NewLease<'_>) -> Result<bool> {
     let sql = clocked!(
         tx,
@@ -142,7 +142,7 @@ pub fn take(tx: &mut Tx<'_>, new: &NewLease<'_>) -> Result<bool> {
     Ok(tx.execute(sql, values)? == 1)
 }
 
-/// Keeps a lease that holds for another while, but no longer than [`TOTAL_S`] since it was taken.
+/// Renews a valid lease, but not beyond [`TOTAL_S`] since it was leased.
 pub fn renew(tx: &mut Tx<'_>, lease: &Lease, paths: &str) -> Result<bool> {
     let sql = clocked!(
         tx,
@@ -155,7 +155,7 @@ pub fn renew(tx: &mut Tx<'_>, lease: &Lease, paths: &str) -> Result<bool> {
     Ok(tx.execute(sql, values)? == 1)
 }
 
-/// Ends a lease that holds, for its holder or for the administrator who breaks it.
+/// Ends a valid lease, for its holder or for the administrator who breaks it.
 pub fn end(tx: &mut Tx<'_>, lease: &Lease, broken_by: Option<&str>) -> Result<bool> {
     let sql = clocked!(
         tx,
@@ -166,14 +166,14 @@ pub fn end(tx: &mut Tx<'_>, lease: &Lease, broken_by: Option<&str>) -> Result<bo
     Ok(tx.execute(sql, values![&lease.entity_id, lease.fence, broken_by])? == 1)
 }
 
-/// Notes that the holder was told the present text.
+/// Records that the holder got the current text.
 pub fn note_told(tx: &mut Tx<'_>, entity_id: &str, fence: i64, content_version: i64) -> Result<()> {
     let sql = "update lease set content_version = ?3 where entity_id = ?1 and fence = ?2";
     tx.execute(sql, values![entity_id, fence, content_version])?;
     Ok(())
 }
 
-/// The columns of a lease `l`, in whose middle the clock stands.
+/// The columns of a lease `l`, with the clock in between.
 macro_rules! select {
     ($tx:expr, $rest:expr $(, $more:expr)*) => {
         clocked!(
@@ -193,13 +193,13 @@ macro_rules! select {
     };
 }
 
-/// The lease of an entity, whether it holds or has ended.
+/// The lease of an entity, valid or not.
 pub fn of_entity(tx: &mut Tx<'_>, entity_id: &str) -> Result<Option<Lease>> {
     let sql = select!(tx, "where l.entity_id = ?1");
     tx.row(sql, values![entity_id], read)
 }
 
-/// The leases that hold in a project, the first to end first.
+/// The valid leases of a project, the first to expire first.
 pub fn in_project(tx: &mut Tx<'_>, project_id: &str, limit: i64, offset: i64) -> Result<Vec<Lease>> {
     let sql = select!(
         tx,
@@ -209,19 +209,19 @@ pub fn in_project(tx: &mut Tx<'_>, project_id: &str, limit: i64, offset: i64) ->
     tx.rows(sql, values![project_id, limit, offset], read)
 }
 
-/// How many leases hold in a project.
+/// The number of valid leases in a project.
 pub fn count_in_project(tx: &mut Tx<'_>, project_id: &str) -> Result<i64> {
     let sql = clocked!(tx, "select count(*) from lease l where l.project_id = ?1 and l.expires_at > ", "");
     Ok(tx.row(sql, values![project_id], |row| row.get(0))?.unwrap_or_default())
 }
 
-/// The leases that a holder has, the first to end first.
+/// The leases of a holder, the first to expire first.
 pub fn held_by(tx: &mut Tx<'_>, holder: &str) -> Result<Vec<Lease>> {
     let sql = select!(tx, "where l.holder = ?1 and l.expires_at > ", " order by l.expires_at, l.entity_id");
     tx.rows(sql, values![holder], read)
 }
 
-/// The story of the lease that a holder had last.
+/// The story of a holder's last lease.
 pub fn last_story(tx: &mut Tx<'_>, holder: &str) -> Result<Option<String>> {
     let sql =
         "select l.story_id from lease l where l.holder = ?1 order by l.expires_at desc, l.entity_id limit 1";

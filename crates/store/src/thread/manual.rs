@@ -1,4 +1,4 @@
-//! Manual evidence: what somebody has tried or inspected, because no program can.
+//! Manual evidence: checks recorded by people, for what no program can test.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -61,7 +61,7 @@ pub fn insert(tx: &mut Tx<'_>, new: &ManualEvidence) -> Result<()> {
     Ok(())
 }
 
-/// The manual evidence of entities, the newest first.
+/// The manual evidence of entities, newest first.
 pub fn of_entities(tx: &mut Tx<'_>, entity_ids: &[&str]) -> Result<Vec<ManualEvidence>> {
     let sql = if tx.is_postgres() {
         "select m.id, m.project_id, m.entity_id, m.unit_hash, m.outcome, m.what, m.attachment_digest, m.actor_id,
@@ -92,7 +92,7 @@ pub fn of_entities(tx: &mut Tx<'_>, entity_ids: &[&str]) -> Result<Vec<ManualEvi
     })
 }
 
-/// Removes the manual evidence of an entity whose text was erased: it may quote it.
+/// Removes the manual evidence of a purged entity, which may quote its text.
 pub fn purge(tx: &mut Tx<'_>, entity_id: &str) -> Result<()> {
     tx.execute("delete from manual_evidence where entity_id = ?1", values![entity_id])?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Repositories: where code lives that cites requirements, whose projects they are, and what closes a unit there.
+//! Repositories whose code cites requirements: their projects, and what closes a unit there.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -75,13 +75,13 @@ pub fn find(tx: &mut Tx<'_>, name: &str) -> Result<Option<Repository>> {
     tx.row(sql, values![name, &fold(name)], read)
 }
 
-/// The repository that an issuer gives a number.
+/// The repository with a number at an issuer.
 pub fn find_by_identity(tx: &mut Tx<'_>, issuer: &str, external_id: &str) -> Result<Option<Repository>> {
     let sql = select!("where r.issuer = ?1 and r.external_id = ?2");
     tx.row(sql, values![issuer, external_id], read)
 }
 
-/// Repositories of some projects, by name, and how many there are.
+/// Repositories of some projects, by name, and their number.
 pub fn list(tx: &mut Tx<'_>, projects: &Projects, limit: i64, offset: i64) -> Result<(Vec<Repository>, i64)> {
     let mut shape = Shape::new(select!(""));
     restrict(&mut shape, projects);
@@ -133,7 +133,7 @@ pub fn insert(tx: &mut Tx<'_>, new: &Repository) -> Result<()> {
     set_projects(tx, new)
 }
 
-/// Changes a repository whose version is the one before; false when it is not.
+/// Stores a changed repository; false if another change was faster.
 pub fn update(tx: &mut Tx<'_>, new: &Repository) -> Result<bool> {
     let sql =
         "update repository set name = ?2, name_folded = ?3, main_ref = ?4, closes_at = ?5, trust_min = ?6,
@@ -176,10 +176,10 @@ fn set_projects(tx: &mut Tx<'_>, repository: &Repository) -> Result<()> {
     Ok(())
 }
 
-/// Removes a repository of which nothing was pushed, or everything is gone.
+/// Removes a repository without pushed data.
 pub fn delete(tx: &mut Tx<'_>, id: &str) -> Result<()> {
     tx.execute("delete from test_case where repository_id = ?1", values![id])?;
-    // Its tokens no longer read its projects, unless these are of another repository that they push to.
+    // Its tokens can no longer read its projects, unless these belong to another of their repositories.
     tx.execute("delete from repository_project where repository_id = ?1", values![id])?;
     identity::narrow(tx, id)?;
     tx.execute("delete from repository where id = ?1", values![id])?;

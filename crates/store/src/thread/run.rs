@@ -9,7 +9,7 @@ use crate::values;
 /// A run of tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestRun {
-    /// The UUID, in the order of time.
+    /// The UUID, ordered by time.
     pub id: String,
     /// The repository's id.
     pub repository_id: String,
@@ -19,44 +19,44 @@ pub struct TestRun {
     pub commit_id: Option<String>,
     /// The hash of all that was pushed.
     pub digest: String,
-    /// The tools whose reports it is from.
+    /// The tools that reported it.
     pub tool: String,
-    /// How much is known of who ran it.
+    /// The trust of its origin.
     pub trust: String,
     /// How the run ended.
     pub exit_status: Option<i64>,
-    /// Whether everything that ran was reported.
+    /// Whether the reports are complete.
     pub is_whole: bool,
     /// How many test cases it has.
     pub n_cases: i64,
     /// Who pushed it.
     pub actor_id: Option<String>,
-    /// With which token.
+    /// The token.
     pub token_id: Option<String>,
     /// When.
     pub created_at: Time,
 }
 
-/// A test case on its way into the store.
+/// A test case before it is stored.
 #[derive(Clone, Debug)]
 pub struct NewResult {
-    /// The case's id, which follows from repository, path and symbol.
+    /// The case's id, derived from repository, path and symbol.
     pub case_id: String,
     /// The file that the test is in.
     pub path: String,
-    /// The test in it.
+    /// Its name.
     pub symbol: String,
     /// The hash of the file's content.
     pub blob: String,
-    /// How it ended.
+    /// Its result.
     pub outcome: String,
-    /// How often it was tried.
+    /// The number of attempts.
     pub n_attempts: i64,
-    /// How long it took.
+    /// Its duration.
     pub duration_ms: Option<i64>,
 }
 
-/// What a test ran of the code that cites a unit.
+/// What a test executed of the code that cites a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Execution {
     /// The case's id.
@@ -82,15 +82,15 @@ pub struct TestResult {
     pub case_id: String,
     /// The hash of the content that the test's file had.
     pub blob: String,
-    /// How it ended.
+    /// Its result.
     pub outcome: String,
-    /// How often it was tried.
+    /// The number of attempts.
     pub n_attempts: i64,
     /// The run.
     pub run: TestRun,
 }
 
-/// Adds a run that nobody reads yet.
+/// Adds a run that is not visible yet.
 pub fn begin(tx: &mut Tx<'_>, new: &TestRun) -> Result<()> {
     let sql = "insert into test_run (id, repository_id, ref, commit_id, digest, tool, trust, exit_status, is_whole, n_cases,
                    actor_id, token_id, is_complete, created_at)
@@ -189,7 +189,7 @@ pub fn add_executions(tx: &mut Tx<'_>, executions: &[Execution]) -> Result<()> {
     Ok(())
 }
 
-/// Marks a run as complete: from now on everybody reads it.
+/// Marks a run as complete and visible.
 pub fn complete(tx: &mut Tx<'_>, id: &str) -> Result<()> {
     tx.execute("update test_run set is_complete = 1 where id = ?1", values![id])?;
     Ok(())
@@ -204,7 +204,7 @@ macro_rules! select_run {
         )
     };
 }
-/// How many columns these are.
+/// The number of these columns.
 const RUN_COLUMNS: usize = 13;
 
 /// The newest complete run of a ref.
@@ -216,7 +216,7 @@ pub fn newest(tx: &mut Tx<'_>, repository_id: &str, ref_name: &str) -> Result<Op
     tx.row(sql, values![repository_id, ref_name], read_run)
 }
 
-/// The complete runs of a repository, the newest first.
+/// The complete runs of a repository, newest first.
 pub fn list(tx: &mut Tx<'_>, repository_id: &str, limit: i64, offset: i64) -> Result<(Vec<TestRun>, i64)> {
     let sql = select_run!(
         "from test_run u where u.repository_id = ?1 and u.is_complete = 1
@@ -228,7 +228,7 @@ pub fn list(tx: &mut Tx<'_>, repository_id: &str, limit: i64, offset: i64) -> Re
     Ok((found, total.unwrap_or_default()))
 }
 
-/// The results of cases in complete runs, the newest first.
+/// The results of cases in complete runs, newest first.
 pub fn results_of(tx: &mut Tx<'_>, case_ids: &[&str]) -> Result<Vec<TestResult>> {
     let sql = if tx.is_postgres() {
         select_run!(
@@ -280,8 +280,8 @@ pub fn executions_of(tx: &mut Tx<'_>, case_ids: &[&str], entity_ids: &[&str]) ->
     })
 }
 
-/// Runs of a repository that are no longer needed: those of a ref that some newer commits have runs of, or very many newer runs, and
-/// those that broke off. A commit may have many, as of a matrix of jobs, which do not supersede each other.
+/// Superseded runs of a repository: those of a ref with runs of enough newer commits, or very many newer runs, and
+/// interrupted ones. A commit may have many runs, as of a matrix of jobs, which do not supersede each other.
 pub fn superseded(
     tx: &mut Tx<'_>,
     repository_id: &str,
@@ -306,9 +306,9 @@ pub fn all(tx: &mut Tx<'_>, repository_id: &str) -> Result<Vec<String>> {
     tx.rows("select id from test_run where repository_id = ?1", values![repository_id], |row| row.get(0))
 }
 
-/// Removes some rows of a run, and in the end itself. Returns whether it is gone.
+/// Removes some rows of a run, and at last the run itself. Returns whether it is gone.
 pub fn remove_some(tx: &mut Tx<'_>, id: &str, limit: i64) -> Result<bool> {
-    // A run without all of its results must not be read.
+    // A run without all of its results must not be visible.
     tx.execute("update test_run set is_complete = 0 where id = ?1 and is_complete = 1", values![id])?;
     let results = if tx.is_postgres() {
         "delete from test_result where ctid = any(array(select ctid from test_result where run_id = ?1 limit ?2))"

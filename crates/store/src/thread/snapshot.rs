@@ -1,4 +1,4 @@
-//! Snapshots: the citations in a repository at a commit. The head of a ref is the snapshot that questions are answered from.
+//! Snapshots: the citations in a repository at a commit. The head of a ref is the snapshot that answers are based on.
 
 use std::collections::BTreeSet;
 
@@ -53,7 +53,7 @@ impl CitationKind {
         }
     }
 
-    /// Whether it says that a test shows the unit.
+    /// Whether it says that a test verifies the unit.
     pub const fn is_test(self) -> bool {
         matches!(self, CitationKind::Test | CitationKind::Verifies)
     }
@@ -140,7 +140,7 @@ impl Citation {
     }
 }
 
-/// Adds a snapshot that nobody reads yet.
+/// Adds a snapshot that is not visible yet.
 pub fn begin(tx: &mut Tx<'_>, new: &Snapshot) -> Result<()> {
     let sql = "insert into trace_snapshot (id, repository_id, ref, commit_id, is_dirty, digest, trust, n_files, n_citations,
                    actor_id, token_id, is_complete, created_at)
@@ -202,7 +202,7 @@ pub fn add_files(tx: &mut Tx<'_>, snapshot_id: &str, files: &[TracedFile]) -> Re
     Ok(())
 }
 
-/// Adds citations to a snapshot that is being pushed. In the order of their keys it is much faster.
+/// Adds citations to a snapshot that is being pushed. Sorted by key this is much faster.
 pub fn add_citations(tx: &mut Tx<'_>, citations: &[Citation]) -> Result<()> {
     let rows = citations.iter().map(|citation| {
         [
@@ -225,7 +225,7 @@ pub fn add_citations(tx: &mut Tx<'_>, citations: &[Citation]) -> Result<()> {
     Ok(())
 }
 
-/// Makes a snapshot the head of its ref: from now on everybody reads it.
+/// Makes a snapshot the visible head of its ref.
 pub fn make_head(tx: &mut Tx<'_>, snapshot: &Snapshot, now: Time) -> Result<()> {
     tx.execute("update trace_snapshot set is_complete = 1 where id = ?1", values![&snapshot.id])?;
     let sql = "insert into trace_head (repository_id, ref, snapshot_id, is_counted, updated_at) values (?1, ?2, ?3, 0, ?4)
@@ -235,14 +235,14 @@ pub fn make_head(tx: &mut Tx<'_>, snapshot: &Snapshot, now: Time) -> Result<()> 
     Ok(())
 }
 
-/// Notes whether `verification` knows what a head and the runs since show.
+/// Records whether `verification` is up to date with a head and later runs.
 pub fn note_counted(tx: &mut Tx<'_>, repository_id: &str, ref_name: &str, is_counted: bool) -> Result<()> {
     let sql = "update trace_head set is_counted = ?3 where repository_id = ?1 and ref = ?2";
     tx.execute(sql, values![repository_id, ref_name, is_counted])?;
     Ok(())
 }
 
-/// Whether `verification` knows what a head and the runs since show.
+/// Whether `verification` is up to date with a head and later runs.
 pub fn is_counted(tx: &mut Tx<'_>, repository_id: &str, ref_name: &str) -> Result<bool> {
     let sql = "select is_counted from trace_head where repository_id = ?1 and ref = ?2";
     Ok(tx.row(sql, values![repository_id, ref_name], |row| row.get(0))?.unwrap_or(true))
@@ -274,8 +274,8 @@ pub fn heads(tx: &mut Tx<'_>, repository_id: &str) -> Result<Vec<Snapshot>> {
     tx.rows(sql, values![repository_id], read_snapshot)
 }
 
-/// Snapshots of a repository that are neither a head nor pinned, and were begun before a time: newer ones may still be
-/// written.
+/// Snapshots of a repository that are neither a head nor pinned, and were started before a time: newer ones may still be
+/// in progress.
 pub fn superseded(tx: &mut Tx<'_>, repository_id: &str, before: Time) -> Result<Vec<String>> {
     let sql = "select s.id from trace_snapshot s where s.repository_id = ?1
                    and (s.created_at < ?2 or s.is_complete = 1)
@@ -291,7 +291,7 @@ pub fn all(tx: &mut Tx<'_>, repository_id: &str) -> Result<Vec<String>> {
     tx.rows(sql, values![repository_id], |row| row.get(0))
 }
 
-/// Removes the heads of a repository, and what pins its snapshots.
+/// Removes the heads of a repository, and the pins of its snapshots.
 pub fn remove_heads(tx: &mut Tx<'_>, repository_id: &str) -> Result<()> {
     tx.execute("delete from trace_head where repository_id = ?1", values![repository_id])?;
     let pins = "delete from baseline_snapshot where snapshot_id in
@@ -300,7 +300,7 @@ pub fn remove_heads(tx: &mut Tx<'_>, repository_id: &str) -> Result<()> {
     Ok(())
 }
 
-/// Removes some rows of a snapshot that nobody reads, and in the end itself. Returns whether it is gone.
+/// Removes some rows of an unused snapshot, and at last the snapshot itself. Returns whether it is gone.
 pub fn remove_some(tx: &mut Tx<'_>, id: &str, limit: i64) -> Result<bool> {
     let citations = if tx.is_postgres() {
         "delete from citation where ctid = any(array(select ctid from citation where snapshot_id = ?1 limit ?2))"
@@ -366,14 +366,14 @@ pub fn citations_in(tx: &mut Tx<'_>, snapshot_id: &str, path: &str) -> Result<Ve
     Ok(found)
 }
 
-/// The ids of entities that a snapshot cites, after one of them.
+/// The ids of entities that a snapshot cites, after a given one.
 pub fn cited_after(tx: &mut Tx<'_>, snapshot_id: &str, entity_id: &str, limit: i64) -> Result<Vec<String>> {
     let sql = "select distinct entity_id from citation where snapshot_id = ?1 and entity_id > ?2
                order by entity_id limit ?3";
     tx.rows(sql, values![snapshot_id, entity_id, limit], |row| row.get(0))
 }
 
-/// How many citations of a snapshot are about something in these projects.
+/// The number of a snapshot's citations of entities in these projects.
 pub fn count_in_projects(tx: &mut Tx<'_>, snapshot_id: &str, project_ids: &[&str]) -> Result<i64> {
     let sql = if tx.is_postgres() {
         "select count(*) from citation c join entity e on e.id = c.entity_id

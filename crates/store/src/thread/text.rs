@@ -1,4 +1,4 @@
-//! What citations are about: requirements and acceptance criteria with the text that they have now.
+//! Citable entities: requirements and acceptance criteria with their current text.
 
 use crate::db::Tx;
 use crate::entity::read_kind;
@@ -27,11 +27,11 @@ pub struct CitableText {
     pub description: String,
     /// Its status.
     pub status: Option<String>,
-    /// How its status ends the work on it, where it does.
+    /// The outcome of its status, if it is final.
     pub outcome: Option<StatusOutcome>,
     /// Its version.
     pub version: i64,
-    /// The version in which its text changed last.
+    /// The version in which its text last changed.
     pub content_version: i64,
     /// Whether it was deleted.
     pub is_deleted: bool,
@@ -66,7 +66,7 @@ pub fn of_ids(tx: &mut Tx<'_>, ids: &[&str]) -> Result<Vec<CitableText>> {
     tx.rows(sql, values![&ids], read)
 }
 
-/// The ids of what a project has under some numbers of a kind, deleted or not, each with its number.
+/// The ids of a project's entities with some numbers of a kind, deleted or not, each with its number.
 pub fn of_numbers(
     tx: &mut Tx<'_>,
     project_id: &str,
@@ -86,7 +86,7 @@ pub fn of_numbers(
     tx.rows(sql, values![project_id, kind.name(), &numbers], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// The requirements and criteria `e` below the epic or the story `?1`, all or those that evidence does not close.
+/// The requirements and criteria `e` below the epic or the story `?1`: all, or those not closed by evidence.
 macro_rules! below {
     (epic, $only:literal) => {
         concat!(
@@ -115,7 +115,7 @@ macro_rules! below {
     };
 }
 
-/// How many requirements and criteria are below something, or how many of them evidence does not close.
+/// The number of requirements and criteria below an entity, or of those not closed by evidence.
 pub fn count_below(tx: &mut Tx<'_>, parent_id: &str, kind: Kind, is_open: bool) -> Result<i64> {
     let sql = match (kind, is_open) {
         (Kind::Epic, false) => concat!("select count(*) from ", below!(epic, all)),
@@ -126,7 +126,7 @@ pub fn count_below(tx: &mut Tx<'_>, parent_id: &str, kind: Kind, is_open: bool) 
     Ok(tx.row(sql, values![parent_id], |row| row.get(0))?.unwrap_or_default())
 }
 
-/// Requirements and criteria below something, story after story, criteria first; all of them, or those that evidence does not close.
+/// Requirements and criteria below an entity, story by story, criteria first: all, or those not closed by evidence.
 pub fn below(
     tx: &mut Tx<'_>,
     parent_id: &str,
@@ -155,7 +155,7 @@ pub fn below(
     tx.rows(sql, values![parent_id, limit, offset], read)
 }
 
-/// The live user stories and requirements of a project, in the order of their ids, after one of them.
+/// The existing user stories and requirements of a project after a given id, sorted by id.
 pub fn threatened_after(
     tx: &mut Tx<'_>,
     project_id: &str,
@@ -173,7 +173,7 @@ pub fn threatened_after(
     tx.rows(sql, values![project_id, after, limit], read)
 }
 
-/// The same below an epic or a user story, which is one of its own.
+/// The same below an epic or a user story, including the story itself.
 pub fn threatened_below(
     tx: &mut Tx<'_>,
     parent_id: &str,

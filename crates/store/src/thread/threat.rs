@@ -1,4 +1,4 @@
-//! What people decided about threats to requirements and user stories, and the criteria that followed.
+//! Decisions about threats to requirements and user stories, and the criteria against them.
 
 use crate::db::Tx;
 use crate::error::{Error, Result};
@@ -6,7 +6,7 @@ use crate::model::Time;
 use crate::value::{Row, Value};
 use crate::values;
 
-/// A decision about a pattern and an entity; there is one at the most.
+/// The decision about a pattern and an entity; there is at most one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreatLink {
     /// The UUID.
@@ -17,46 +17,46 @@ pub struct ThreatLink {
     pub entity_id: String,
     /// The pattern's id.
     pub pattern: String,
-    /// The version that the pattern had.
+    /// The version of the pattern at that time.
     pub pattern_version: String,
-    /// The name that it had.
+    /// Its name at that time.
     pub name: String,
-    /// The severity that it had.
+    /// Its severity at that time.
     pub severity: String,
     /// What was decided.
     pub decision: Decision,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
-    /// What the text and the pattern had in common.
+    /// The common words of text and pattern.
     pub signs: Vec<String>,
-    /// Who bears an accepted risk.
+    /// The owner of an accepted risk.
     pub owner_id: Option<String>,
-    /// The name of who bears it.
+    /// The owner's name.
     pub owner: Option<String>,
     /// Until when it is accepted.
     pub review_by: Option<Time>,
-    /// The version of the text that was decided about.
+    /// The version of the text at that time.
     pub content_version: i64,
     /// Who decided.
     pub actor_id: String,
     /// The name of who decided.
     pub actor: String,
-    /// How often it was decided.
+    /// The number of decisions so far.
     pub version: i64,
-    /// When it was decided first.
+    /// When it was first decided.
     pub created_at: Time,
-    /// When it was decided last.
+    /// When it was last decided.
     pub updated_at: Time,
 }
 
-/// What can be decided about a threat.
+/// The decisions about a threat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It is one.
+    /// It applies.
     Applies,
-    /// It is none here.
+    /// It does not apply.
     NotApplicable,
-    /// It is one, and somebody bears it for a while.
+    /// It applies, but the risk is accepted for a while.
     RiskAccepted,
 }
 
@@ -107,7 +107,7 @@ pub fn insert(tx: &mut Tx<'_>, new: &ThreatLink) -> Result<()> {
     Ok(())
 }
 
-/// Changes a decision; false if somebody was faster.
+/// Changes a decision; false if another change was faster.
 pub fn update(tx: &mut Tx<'_>, new: &ThreatLink) -> Result<bool> {
     let sql = "update threat_link set pattern_version = ?2, name = ?3, severity = ?4, decision = ?5, reason = ?6, signs = ?7,
                    owner_id = ?8, review_by = ?9, content_version = ?10, actor_id = ?11, version = ?12, updated_at = ?13
@@ -168,27 +168,27 @@ pub fn of_entities(tx: &mut Tx<'_>, entity_ids: &[&str]) -> Result<Vec<ThreatLin
     tx.rows(sql, values![&ids], read)
 }
 
-/// The decisions about a pattern, the oldest first.
+/// The decisions about a pattern, oldest first.
 pub fn of_pattern(tx: &mut Tx<'_>, pattern: &str, limit: i64) -> Result<Vec<ThreatLink>> {
     let sql = concat!(select!("threat_link t"), "where t.pattern = ?1 order by t.id limit ?2");
     tx.rows(sql, values![pattern, limit], read)
 }
 
-/// The ids of the entities of a project that something was decided about, in their order, after one of them.
+/// The ids of a project's entities with decisions after a given id, sorted.
 pub fn decided_after(tx: &mut Tx<'_>, project_id: &str, after: &str, limit: i64) -> Result<Vec<String>> {
     let sql = "select distinct t.entity_id from threat_link t where t.project_id = ?1 and t.entity_id > ?2
                order by t.entity_id limit ?3";
     tx.rows(sql, values![project_id, after, limit], |row| row.get(0))
 }
 
-/// Notes that a criterion is against a threat, unless that is known.
+/// Records that a criterion is against a threat, if that is new.
 pub fn add_criterion(tx: &mut Tx<'_>, link_id: &str, criterion_id: &str, now: Time) -> Result<()> {
     let sql = "insert into threat_criterion (link_id, criterion_id, created_at) values (?1, ?2, ?3) on conflict do nothing";
     tx.execute(sql, values![link_id, criterion_id, now])?;
     Ok(())
 }
 
-/// The criteria of decisions that were not deleted, as pairs of the decision's id and the criterion's.
+/// The existing criteria of decisions, as pairs of the decision's id and the criterion's.
 pub fn criteria_of(tx: &mut Tx<'_>, link_ids: &[&str]) -> Result<Vec<(String, String)>> {
     let sql = if tx.is_postgres() {
         "select c.link_id, c.criterion_id from unnest(string_to_array(?1, ',')) wanted (id)
@@ -203,7 +203,7 @@ pub fn criteria_of(tx: &mut Tx<'_>, link_ids: &[&str]) -> Result<Vec<(String, St
     tx.rows(sql, values![&ids], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// The criteria of a story that are against a pattern, whatever in the story it threatens, and were not deleted.
+/// The existing criteria of a story against a pattern, whatever it threatens in the story.
 pub fn criteria_in_story(tx: &mut Tx<'_>, story_id: &str, pattern: &str) -> Result<Vec<String>> {
     let sql = "select distinct e.id, e.number from entity e join threat_criterion c on c.criterion_id = e.id
                join threat_link t on t.id = c.link_id
@@ -212,7 +212,7 @@ pub fn criteria_in_story(tx: &mut Tx<'_>, story_id: &str, pattern: &str) -> Resu
     tx.rows(sql, values![story_id, pattern], |row| row.get(0))
 }
 
-/// The decisions that criteria were made for, as pairs of the criterion's id and the decision.
+/// The decisions of criteria, as pairs of the criterion's id and the decision.
 pub fn against(tx: &mut Tx<'_>, criterion_ids: &[&str]) -> Result<Vec<(String, ThreatLink)>> {
     macro_rules! with_criterion {
         ($from:literal) => {
@@ -242,14 +242,14 @@ pub fn against(tx: &mut Tx<'_>, criterion_ids: &[&str]) -> Result<Vec<(String, T
     tx.rows(sql, values![&ids], |row| Ok((row.get(19)?, read(row)?)))
 }
 
-/// Removes the decisions about an entity whose text was erased: reasons and signs may quote it.
+/// Removes the decisions about a purged entity: reasons and signs may quote its text.
 pub fn purge(tx: &mut Tx<'_>, entity_id: &str) -> Result<()> {
     tx.execute("delete from threat_link where entity_id = ?1", values![entity_id])?;
     tx.execute("delete from threat_criterion where criterion_id = ?1", values![entity_id])?;
     Ok(())
 }
 
-/// Lets one change of the threats to a story and its requirements wait for another, so that none makes the same criteria again.
+/// Serializes changes of the threats to a story and its requirements, so that criteria are not created twice.
 pub fn lock(tx: &mut Tx<'_>, story_id: &str) -> Result<()> {
     tx.lock(&format!("threats to {story_id}"))
 }

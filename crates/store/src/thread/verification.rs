@@ -1,5 +1,5 @@
-//! How much of each entity is closed by evidence, kept for reports that count many of them. Questions about one entity are
-//! answered from its citations and results themselves.
+//! How much of each entity is closed by evidence, stored for reports that count many of them. Questions about one entity are
+//! answered from its citations and results.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ pub struct Verification {
     pub has_failed: bool,
     /// Whether all units are closed.
     pub is_verified: bool,
-    /// The version of the text that the units are of.
+    /// The version of the text that was counted.
     pub content_version: i64,
 }
 
@@ -52,7 +52,7 @@ const COLUMNS: Columns = Columns {
     ],
 };
 
-/// Replaces what is known of some entities; those that have nothing are left out.
+/// Replaces the counts of some entities; those without citations and evidence have none.
 pub fn replace(tx: &mut Tx<'_>, entity_ids: &[&str], new: &[Verification]) -> Result<()> {
     let sql = if tx.is_postgres() {
         "delete from verification v using unnest(string_to_array(?1, ',')) wanted (id) where v.entity_id = wanted.id"
@@ -79,7 +79,7 @@ pub fn replace(tx: &mut Tx<'_>, entity_ids: &[&str], new: &[Verification]) -> Re
     Ok(())
 }
 
-/// Notes that nothing closes some entities, until they are counted again.
+/// Records that nothing closes some entities, until they are recounted.
 pub fn reopen(tx: &mut Tx<'_>, entity_ids: &[&str]) -> Result<()> {
     let sql = if tx.is_postgres() {
         "update verification v set is_verified = 0, n_closed = 0
@@ -92,7 +92,7 @@ pub fn reopen(tx: &mut Tx<'_>, entity_ids: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// What is known of entities, by their ids.
+/// The counts of entities, by their ids.
 pub fn of_entities(tx: &mut Tx<'_>, entity_ids: &[&str]) -> Result<HashMap<String, Verification>> {
     let sql = if tx.is_postgres() {
         "select entity_id, project_id, n_units, n_implemented, n_tested, n_closed, is_cited, has_failed, is_verified,
@@ -108,7 +108,7 @@ pub fn of_entities(tx: &mut Tx<'_>, entity_ids: &[&str]) -> Result<HashMap<Strin
     Ok(found.into_iter().map(|found| (found.entity_id.clone(), found)).collect())
 }
 
-/// How many entities are verified, and how many are cited at all.
+/// The number of verified and of cited entities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// How many of them are verified.

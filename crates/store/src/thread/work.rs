@@ -1,4 +1,4 @@
-//! What there is to do: requirements that are not done, what they wait for, and what waits for them.
+//! Open requirements, what they wait for, and what waits for them.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use crate::values;
 
 /// The type of relationship whose source needs its target.
 const DEPENDS_ON: &str = "00000000-0000-7000-8000-000000000201";
-/// The type of relationship whose target cannot go on before its source is done. Administrators may rename both.
+/// The type of relationship whose target cannot proceed before its source is done. Administrators may rename both.
 const BLOCKS: &str = "00000000-0000-7000-8000-000000000202";
 
-/// Where work is looked for.
+/// The scope in which work is searched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkScope {
     /// In all of a project.
@@ -28,26 +28,26 @@ pub enum WorkScope {
     One(String),
 }
 
-/// A requirement that is not done.
+/// An open requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenRequirement {
     /// The id.
     pub id: String,
     /// The id of its story.
     pub story_id: Option<String>,
-    /// The priority, from 1 on; the lowest where it has none.
+    /// The priority, from 1 on; the lowest if it has none.
     pub priority: i64,
     /// Its number.
     pub number: i64,
 }
 
-/// The names of the statuses that end no work.
+/// The names of the statuses that are not final.
 fn open_statuses(tx: &mut Tx<'_>) -> Result<Vec<String>> {
     let statuses = status::of(tx, KIND)?.statuses;
     Ok(statuses.into_iter().filter(|status| !status.is_final).map(|status| status.name).collect())
 }
 
-/// Requirements whose status ends no work, which nothing cites or closes as far as pushes tell, by priority and number.
+/// Open requirements without citations or evidence, according to pushes, by priority and number.
 pub fn not_begun(
     tx: &mut Tx<'_>,
     project_id: &str,
@@ -58,7 +58,7 @@ pub fn not_begun(
     open(tx, project_id, scope, is_new, (limit, offset))
 }
 
-/// The same of those that something cites and evidence does not close.
+/// The same with citations, but not closed by evidence.
 pub fn begun(
     tx: &mut Tx<'_>,
     project_id: &str,
@@ -69,7 +69,7 @@ pub fn begun(
     open(tx, project_id, scope, is_begun, (limit, 0))
 }
 
-/// Which of some requirements are in a scope of a project, and their status ends no work.
+/// Which of some requirements are in a scope of a project, and open.
 pub fn among(
     tx: &mut Tx<'_>,
     project_id: &str,
@@ -138,18 +138,18 @@ fn open_that(
     })
 }
 
-/// A requirement that waits for another one.
+/// A waiting requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// The id of what waits.
+    /// The id of the waiting requirement.
     pub waiting_id: String,
-    /// The id of what it waits for.
+    /// The id of the requirement it waits for.
     pub blocker_id: String,
-    /// The reference id of what it waits for.
+    /// The reference id of the requirement it waits for.
     pub blocker: String,
 }
 
-/// A relation by which requirements wait for each other, from the side that is asked about.
+/// A relation by which requirements wait for each other, from the requested side.
 macro_rules! waits {
     ($ids:literal) => {
         concat!(
@@ -172,7 +172,7 @@ macro_rules! waits {
     };
 }
 
-/// What some requirements wait for: others whose status ends no work, and which evidence does not close as far as pushes tell.
+/// What some requirements wait for: other open requirements that are not closed by evidence, according to pushes.
 pub fn waits_of(tx: &mut Tx<'_>, ids: &[&str]) -> Result<Vec<Wait>> {
     let sql = if tx.is_postgres() {
         waits!("in (select unnest(string_to_array(?1, ',')))")
@@ -189,7 +189,7 @@ pub fn waits_of(tx: &mut Tx<'_>, ids: &[&str]) -> Result<Vec<Wait>> {
     })
 }
 
-/// How many requirements whose status ends no work wait for each of some.
+/// The number of open requirements that wait for each of some.
 macro_rules! waiting {
     ($ids:literal) => {
         concat!(
@@ -210,7 +210,7 @@ macro_rules! waiting {
     };
 }
 
-/// How many requirements wait for each of some.
+/// The number of requirements that wait for each of some.
 pub fn count_waiting(tx: &mut Tx<'_>, ids: &[&str]) -> Result<HashMap<String, i64>> {
     let sql = if tx.is_postgres() {
         waiting!("in (select unnest(string_to_array(?1, ',')))")

@@ -1,11 +1,11 @@
-//! The kinds of things that can be wrong with a project.
+//! The kinds of problems of a project.
 
 use std::fmt;
 
-/// The kinds of things that can be wrong, and the names by which tools know them.
+/// The kinds of problems, and their names for tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Code {
-    /// The configuration cannot be read or understood.
+    /// The configuration cannot be read or parsed.
     Configuration,
     /// A pattern is not a glob, or matches nothing.
     Pattern,
@@ -15,27 +15,27 @@ pub enum Code {
     UnknownKey,
     /// A meta line has a value that is not allowed.
     InvalidValue,
-    /// A key is there twice.
+    /// A duplicate key.
     DuplicateKey,
     /// A key does not belong to this type of annotation.
     MisplacedKey,
     /// An annotation names no specification.
     MissingTarget,
-    /// A requirement file is not as it should be.
+    /// A requirement file is invalid.
     RequirementFile,
     /// A target is not a URL, though it looks like one.
     InvalidUrl,
-    /// A specification is not there.
+    /// A specification does not exist.
     MissingSpecification,
     /// A target names no section.
     MissingSection,
-    /// A section is not in its specification.
+    /// A section does not exist in its specification.
     UnknownSection,
     /// A section has no text.
     EmptySection,
     /// A quote is not in its section.
     UnknownQuote,
-    /// A quote differs from the specification by one edit.
+    /// A quote differs from the specification by one edit (drift).
     Drift,
     /// A quoted text belongs to no requirement.
     NoRequirement,
@@ -45,39 +45,39 @@ pub enum Code {
     StrayQuote,
     /// A comment has marks that its file does not use.
     CommentStyle,
-    /// An exception does not say why.
+    /// An exception without a reason.
     MissingReason,
-    /// A specification is not the one that was locked.
+    /// A specification differs from the locked one.
     Changed,
-    /// The snapshot is not current.
+    /// The snapshot is outdated.
     Snapshot,
-    /// A requirement is not implemented or not tested, and shall be.
+    /// A required implementation or test is missing.
     Incomplete,
-    /// A requirement is implemented or tested in part, and shall be in full.
+    /// A required implementation or test is incomplete.
     Partial,
     /// A coverage report cannot be used, or source code with it.
     Coverage,
     /// There is nothing to do: no configuration, no sources, no specifications.
     Empty,
-    /// A report that was given is not as it should be.
+    /// A given report is invalid.
     Report,
     /// Two reports disagree.
     Conflict,
-    /// What a citation quotes stands only in an earlier version of a managed requirement.
+    /// A quote occurs only in an earlier version of a managed requirement.
     StaleCitation,
     /// A managed requirement changed after the version that a citation pins.
     SuspectCitation,
-    /// What a citation quotes stands in no version of a managed requirement.
+    /// A quote occurs in no version of a managed requirement.
     BrokenCitation,
     /// A managed requirement was deleted or is obsolete.
     GoneRequirement,
     /// A managed requirement is not in the store, or not visible.
     UnknownRequirement,
-    /// A quote stands in several places of a managed requirement.
+    /// A quote occurs several times in a managed requirement.
     AmbiguousQuote,
-    /// A target names a managed requirement in a wrong way.
+    /// A target names a managed requirement in an invalid form.
     ManagedTarget,
-    /// The texts of managed requirements cannot be asked for.
+    /// The texts of managed requirements are unavailable.
     UnreachableStore,
 }
 

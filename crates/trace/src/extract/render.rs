@@ -1,4 +1,4 @@
-//! Writes requirements as TOML or as Rust comments, and tells where each would stand in such a file.
+//! Writes requirements as TOML or as Rust comments, and determines the position of each in such a file.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -51,12 +51,12 @@ pub fn string(text: &str) -> String {
     }
 }
 
-/// Whether a character may stand neither in a comment nor in a literal string of TOML.
+/// Whether a character is allowed neither in a comment nor in a literal string of TOML.
 fn is_forbidden(byte: u8) -> bool {
     byte < b' ' && byte != b'\t' || byte == 0x7f
 }
 
-/// Tells quickly that nothing in the text of a section has to be replaced or escaped.
+/// Checks quickly that nothing in the text of a section needs replacing or escaping.
 fn is_plain(spec: &Specification, section: &Section) -> bool {
     let (first, last) = (section.spans().next(), section.spans().last());
     let Some((first, last)) = first.zip(last).filter(|(first, last)| first.start <= last.end) else {
@@ -67,7 +67,7 @@ fn is_plain(spec: &Specification, section: &Section) -> bool {
     !text.iter().fold(false, is_odd) && memchr::memmem::find(text, b"'''").is_none()
 }
 
-/// Replaces what may not stand in a comment.
+/// Replaces characters that are not allowed in a comment.
 fn printable(line: &str) -> Cow<'_, str> {
     if !line.bytes().any(is_forbidden) {
         return Cow::Borrowed(line);
@@ -99,7 +99,7 @@ fn escaped_quote(spec: &Specification, requirement: &ExtractedRequirement) -> Op
     Some(string(&lines))
 }
 
-/// Tells for each requirement the line of its table in such a file, and where its parts stand, without writing one.
+/// Determines for each requirement the line of its table in such a file, and the positions of its parts, without writing one.
 /// Reports name these places, because Duvet writes the files.
 pub fn places(
     target: &str,

@@ -3,12 +3,12 @@
 /// Where a sentence starts or ends: a line, and a byte in it.
 pub type SentenceBound = (usize, usize);
 
-/// Finds the ends of sentences. Places are asked for in order, so what was found for the previous one is used again:
+/// Finds the ends of sentences. Positions are requested in order, so the previous result is reused:
 /// sentences of many lines, and lines with many keywords, would take quadratic time otherwise.
 pub struct Sentences<'a> {
     lines: &'a [Option<&'a str>],
     stops: Stops<'a>,
-    /// The last line that was asked for, and where its sentence starts in the lines before it.
+    /// The last requested line, and where its sentence starts in the lines before it.
     before: Option<(usize, SentenceBound)>,
     /// The same for where its sentence ends in the lines after it.
     after: Option<(usize, SentenceBound)>,
@@ -79,7 +79,7 @@ impl<'a> Sentences<'a> {
     }
 }
 
-/// What is known of the full stops in a line. Others find the same with [`last_stop`] and [`first_stop`].
+/// The full stops in a line. [`last_stop`] and [`first_stop`] find the same without the cache.
 #[derive(Default)]
 struct Stops<'a> {
     line: &'a str,
@@ -99,7 +99,7 @@ impl<'a> Stops<'a> {
         self
     }
 
-    /// Returns the last stop of what is before a place.
+    /// Returns the last stop before a position.
     fn last_before(&mut self, line: &'a str, start: usize) -> Option<usize> {
         let stops = self.of(line);
         let (from, known) = if stops.last_dot.0 <= start { stops.last_dot } else { (0, None) };
@@ -112,7 +112,7 @@ impl<'a> Stops<'a> {
         // A point inside of something: then the first stop of what is before it counts.
         match *stops.first.get_or_insert_with(|| first_stop(line)) {
             Some(first) if first <= dot => Some(first),
-            // What is before it may end with dots. Of dots in a row every second one is passed over.
+            // The text before it may end with dots. Of consecutive dots every second one is skipped.
             _ => {
                 let n_dots = line[..dot].bytes().rev().take_while(|byte| *byte == b'.').count();
                 (n_dots % 2 == 1).then_some(dot)
@@ -139,7 +139,7 @@ fn last_stop(line: &str) -> Option<usize> {
     let end = line.rfind('.')? + 1;
     match line[end..].chars().next() {
         None | Some(' ' | '\t') => Some(end),
-        // A point inside of something, such as `2.1`: then the first stop counts, as it always has.
+        // A point inside of a word, such as `2.1`: then the first stop counts, for compatibility.
         Some(_) => first_stop(&line[..end - 1]),
     }
 }

@@ -1,4 +1,4 @@
-//! A managed requirement as a document: a heading with the id `text`, then what it says.
+//! A managed requirement as a document: a heading with the id `text`, then its text.
 //!
 //! The same text is what `spexus pull` writes. Duvet reads it as Markdown with one section, and so do we.
 
@@ -14,35 +14,35 @@ use crate::text::Span;
 use super::unit::{self, Unit};
 use super::{Gone, ManagedKind, ManagedName, ManagedText};
 
-/// The id of the one section.
+/// The id of its single section.
 pub const SECTION: &str = "text";
 
-/// Escaping a heading may make another one of the lines around it; texts in which that goes on are made by hand.
+/// Escaping a heading may turn the lines around it into another one; the repetition is limited.
 const PASSES_MAX: usize = 8;
 
-/// What only a managed requirement has, beside its document.
+/// The data of a managed requirement, in addition to its document.
 #[derive(Debug)]
 pub struct ManagedDocument {
     /// Its name, with the project.
     pub name: ManagedName,
-    /// What it is.
+    /// Its kind.
     pub kind: ManagedKind,
     /// Its title.
     pub title: String,
-    /// The version in which its text changed last.
+    /// The version in which its text last changed.
     pub content_version: u64,
     /// Its newest version.
     pub version: u64,
-    /// Why it does not hold any more, if it does not.
+    /// Why it no longer applies, if so.
     pub gone: Option<Gone>,
-    /// The target that new citations write.
+    /// The target for new citations.
     pub target: String,
-    /// Where its units stand, and how binding they are.
+    /// The positions and levels of its units.
     pub units: Vec<(Arc<[Span]>, Level)>,
     earlier: Vec<EarlierText>,
 }
 
-/// A text that it had before.
+/// An earlier text.
 #[derive(Debug)]
 pub(super) struct EarlierText {
     /// The version in which it was written.
@@ -52,14 +52,14 @@ pub(super) struct EarlierText {
 }
 
 impl EarlierText {
-    /// The document that it made.
+    /// Its document.
     pub fn specification(&self) -> &Specification {
         self.specification.get_or_init(|| parse("", &self.text))
     }
 }
 
 impl ManagedDocument {
-    /// Makes a document of a text. New citations name it by `target`.
+    /// Creates a document from a text. New citations name it by `target`.
     pub fn specification(text: &ManagedText, target: String) -> Specification {
         let mut specification = parse(&heading(text), &text.text);
         let units = match text.gone {
@@ -90,7 +90,7 @@ impl ManagedDocument {
         &self.earlier
     }
 
-    /// What citations of its units quote, in the order of the text.
+    /// The quotes of its units, in the order of the text.
     pub fn quotes(&self, specification: &Specification) -> Vec<String> {
         self.units.iter().map(|(spans, _)| unit::quote(specification, spans)).collect()
     }
@@ -101,7 +101,7 @@ impl ManagedDocument {
     }
 }
 
-/// Whether two documents say the same in the same versions.
+/// Whether two documents have the same texts and versions.
 impl PartialEq for ManagedDocument {
     fn eq(&self, other: &ManagedDocument) -> bool {
         let earlier = |document: &ManagedDocument| -> Vec<(u64, String)> {
@@ -122,12 +122,12 @@ impl PartialEq for ManagedDocument {
     }
 }
 
-/// Writes the file that `spexus pull` keeps.
+/// Writes the file of `spexus pull`.
 pub fn render(text: &ManagedText) -> String {
     written(&heading(text), &text.text)
 }
 
-/// Returns what a file that [`render`] wrote says, without its heading.
+/// Returns the text in a file that [`render`] wrote, without its heading.
 pub fn body(file: &str) -> &str {
     let rest = file.split_once('\n').map_or("", |(_, rest)| rest);
     rest.trim_start_matches(['\n', '\r']).trim_end()
@@ -139,7 +139,7 @@ fn heading(text: &ManagedText) -> String {
     if title.is_empty() { name } else { format!("{name} {}", title.join(" ")) }
 }
 
-/// Reads a text as the one section of a document.
+/// Parses a text as the single section of a document.
 pub(super) fn parse(heading: &str, text: &str) -> Specification {
     Specification::parse(written(heading, text).into(), "", Format::Markdown)
 }
@@ -153,14 +153,14 @@ fn written(heading: &str, text: &str) -> String {
     format!("# {heading}{separator}{{#{SECTION}}}\n\n{text}{end}")
 }
 
-/// Escapes the headings of a text, which would begin another section: `\## Limits`, in a paragraph of its own.
+/// Escapes the headings of a text, which would start another section: `\## Limits`, in a separate paragraph.
 fn without_headings(text: &str) -> Cow<'_, str> {
     let mut text: Cow<'_, str> = match text.contains('\r') {
         true => text.replace("\r\n", "\n").replace('\r', "\n").into(),
         false => text.into(),
     };
     for _ in 0..PASSES_MAX {
-        // Nearly no description has any.
+        // Few descriptions have any.
         if !text.contains(['#', '=', '-']) {
             break;
         }

@@ -1,4 +1,4 @@
-//! Explains what is worth knowing about a citation of a managed requirement, and what it should say instead.
+//! Diagnoses citations of managed requirements, and says what to write instead.
 
 use crate::annotation::Annotation;
 use crate::diagnostic::{Code, Severity};
@@ -8,25 +8,25 @@ use crate::specification::Specification;
 use super::document::ManagedDocument;
 use super::{CitationState, Gone, ManagedName, Renewed};
 
-/// What is worth knowing about a citation.
+/// A diagnosis of a citation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explained {
     /// How bad it is.
     pub severity: Severity,
-    /// Which kind of thing.
+    /// Its kind.
     pub code: Code,
-    /// What it is.
+    /// The message.
     pub message: String,
-    /// What to do about it.
+    /// What to do.
     pub help: Vec<String>,
-    /// What it should quote.
+    /// The quote to write.
     pub renewed: Option<Renewed>,
-    /// What it should name.
+    /// The target to write.
     pub target: String,
 }
 
 impl ManagedDocument {
-    /// Explains what is worth knowing about a citation; nothing if it is as it should be.
+    /// Diagnoses a citation; nothing if it is current.
     pub fn explain(&self, annotation: &Annotation, specification: &Specification) -> Option<Explained> {
         let id = self.name.reference_id();
         let quote = &*annotation.quote;
@@ -118,7 +118,7 @@ impl ManagedDocument {
         }
     }
 
-    /// The target as it is written, with a pin of the present text if it has a pin.
+    /// The target in the form it is written, with the current version if it has a pin.
     fn repinned(&self, annotation: &Annotation) -> String {
         match ManagedName::parse(&annotation.target) {
             Ok(name) if name.version.is_some() => {

@@ -1,37 +1,37 @@
-//! How citations name managed requirements: `spexus://REQ-027`, `spexus://SHOP-REQ-027@4`, `spexus://SHOP/REQ-027#text`.
+//! Parses names of managed requirements: `spexus://REQ-027`, `spexus://SHOP-REQ-027@4`, `spexus://SHOP/REQ-027#text`.
 
 use std::fmt;
 
 use super::ManagedKind;
 use super::document::SECTION;
 
-/// What the names of managed requirements begin with.
+/// The prefix of such names.
 pub const SCHEME: &str = "spexus://";
 
-/// The project whose references carry no key.
+/// The project whose references have no key.
 const DEFAULT_PROJECT: &str = "DEFAULT";
-/// The letters that references of other kinds begin with.
+/// The prefixes of references of other kinds.
 const OTHER_PREFIXES: [&str; 4] = ["EP", "US", "STD", "PROMPT"];
-/// The most digits that a number has.
+/// The maximal number of digits.
 const DIGITS_MAX: usize = 12;
-/// A longer name is not one that somebody mistyped.
+/// Longer input is not a typo.
 const NAME_BYTES_MAX: usize = 100;
 
 /// The name of a managed requirement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ManagedName {
-    /// The key of the project, if it is named.
+    /// The key of the project, if given.
     pub project: Option<String>,
     /// The reference without the project: `REQ-027`.
     pub reference: String,
-    /// The version that is pinned.
+    /// The pinned version.
     pub version: Option<u64>,
 }
 
 /// Why a target does not name a managed requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameError {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// The target that was probably meant.
     pub nearest: Option<String>,
@@ -47,12 +47,12 @@ impl fmt::Display for NameError {
     }
 }
 
-/// Whether a target is meant to name a managed requirement.
+/// Whether a target is meant as the name of a managed requirement.
 pub fn is_managed(target: &str) -> bool {
     target.get(..SCHEME.len()).is_some_and(|start| start.eq_ignore_ascii_case(SCHEME))
 }
 
-/// Whether a text can be the key of a project: 2 to 10 capitals and digits, a letter first, not the letters of a reference.
+/// Whether a text can be the key of a project: 2 to 10 capitals and digits, a letter first, not the prefix of a reference.
 pub fn is_project_key(text: &str) -> bool {
     (2..=10).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
@@ -61,7 +61,7 @@ pub fn is_project_key(text: &str) -> bool {
         && !["REQ", "AC"].contains(&text)
 }
 
-/// The target that a bare reference such as `LIB-REQ-001` stands for. It is not a target itself: a file could have
+/// The target for a bare reference such as `LIB-REQ-001`. The reference is not a target itself, because a file could have
 /// that name.
 pub fn bare_reference(target: &str) -> Option<String> {
     let is_short = target.len() <= NAME_BYTES_MAX && !target.contains(['/', '.']);
@@ -70,7 +70,7 @@ pub fn bare_reference(target: &str) -> Option<String> {
 }
 
 impl ManagedName {
-    /// Reads a target: any form, with or without `#text`. Each name has one spelling, so that a search finds every citation.
+    /// Parses a target in any form, with or without `#text`. Each name has one spelling, so that a search finds every citation.
     pub fn parse(target: &str) -> Result<ManagedName, NameError> {
         let error = |message: String, nearest: Option<String>| Err(NameError { message, nearest });
         let Some(rest) = target.strip_prefix(SCHEME) else {
@@ -145,7 +145,7 @@ impl ManagedName {
         Ok(ManagedName { project, reference: reference.to_owned(), version })
     }
 
-    /// What was probably meant by a name in other letters or with other zeros.
+    /// Corrects a name in other case or with other zeros.
     fn meant(path: &str) -> Option<ManagedName> {
         let upper = path.trim_matches('/').to_ascii_uppercase().replace('_', "-");
         let (name, version) = upper.split_once('@').map_or((&*upper, ""), |(name, version)| (name, version));
@@ -163,7 +163,7 @@ impl ManagedName {
         ManagedName { project: Some(project), reference: self.reference.clone(), version: None }
     }
 
-    /// The reference id, as the store shows it: `REQ-027` in the default project, else `SHOP-REQ-027`.
+    /// The reference id in the store's form: `REQ-027` in the default project, otherwise `SHOP-REQ-027`.
     pub fn reference_id(&self) -> String {
         match self.project.as_deref() {
             None | Some(DEFAULT_PROJECT) => self.reference.clone(),
@@ -171,7 +171,7 @@ impl ManagedName {
         }
     }
 
-    /// The form that Duvet understands too, without the section: `spexus://SHOP/REQ-027`.
+    /// The form that Duvet accepts, too, without the section: `spexus://SHOP/REQ-027`.
     pub fn long(&self) -> String {
         let project = self.project.as_deref().unwrap_or(DEFAULT_PROJECT);
         format!("{SCHEME}{project}/{}{}", self.reference, self.pin())

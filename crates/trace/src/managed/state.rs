@@ -1,4 +1,4 @@
-//! What became of a citation of a managed requirement since it was written.
+//! The state of a citation of a managed requirement.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,33 +15,33 @@ use super::document::{EarlierText, ManagedDocument, SECTION};
 use super::unit::{self, Unit};
 use super::{Gone, ManagedName};
 
-/// What became of a citation of a managed requirement since it was written.
+/// The state of a citation of a managed requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CitationState {
-    /// What it cites holds as it was cited.
+    /// It is current.
     Current,
-    /// What it quotes stands only in an earlier text.
+    /// Its quote occurs only in an earlier text.
     Stale {
-        /// The last version that has it.
+        /// The last version with the quote.
         quoted: u64,
-        /// The version in which the text changed last.
+        /// The version in which the text last changed.
         current: u64,
     },
-    /// The version that it pins is older than the text.
+    /// It pins a version before the last change of the text.
     Suspect {
         /// The pinned version.
         pinned: u64,
-        /// The version in which the text changed last.
+        /// The version in which the text last changed.
         current: u64,
     },
-    /// What it quotes stands in no text, or the version that it pins does not exist.
+    /// Its quote occurs in no text, or the pinned version does not exist.
     Broken,
-    /// The requirement does not hold any more.
+    /// The requirement no longer applies.
     Gone(Gone),
 }
 
 impl CitationState {
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             CitationState::Current => "current",
@@ -53,18 +53,18 @@ impl CitationState {
     }
 }
 
-/// What a citation should quote now.
+/// The quote to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renewed {
-    /// The text to quote; nothing if the citation quotes nothing.
+    /// The text to quote; empty if the citation has no quote.
     pub quote: String,
-    /// How the old quote differs from it, word by word.
+    /// The difference between both quotes, word by word.
     pub difference: String,
 }
 
 impl ManagedDocument {
-    /// Resolves a citation: to the text it quotes wherever that stands, or to all units if it pins a version and quotes
-    /// nothing.
+    /// Resolves a citation: to all occurrences of its quote, or to all units if it pins a version without
+    /// a quote.
     pub fn link(
         &self,
         annotation: &Annotation,
@@ -102,7 +102,7 @@ impl ManagedDocument {
         })
     }
 
-    /// Tells what became of a citation.
+    /// Determines the state of a citation.
     pub fn state(&self, annotation: &Annotation, specification: &Specification) -> CitationState {
         let current = self.content_version;
         match self.link(annotation, specification) {
@@ -119,12 +119,12 @@ impl ManagedDocument {
         }
     }
 
-    /// How many places of the text a quote stands in.
+    /// How often a quote occurs in the text.
     pub fn n_occurrences(&self, quote: &str, specification: &Specification) -> usize {
         specification.section(SECTION).map_or(0, |section| places(specification, section as u32, quote).len())
     }
 
-    /// Finds what a citation should quote now: the sentence that took the place of the quoted one, or the nearest one.
+    /// Finds the quote to write: the sentence that replaced the quoted one, or the nearest one.
     pub fn renew(&self, quote: &str, specification: &Specification) -> Option<Renewed> {
         if quote.is_empty() {
             return Some(Renewed { quote: String::new(), difference: String::new() });
@@ -138,7 +138,7 @@ impl ManagedDocument {
         Some(Renewed { quote: text.to_owned(), difference: near::difference(quote, text) })
     }
 
-    /// The units of the last text with a quote that it covers, all or in part, and that are not among the present ones.
+    /// The units of the last text with a quote that it covers, fully or partly, and that are not in the current text.
     pub(crate) fn quoted_before(&self, quote: &str, present: &[Unit]) -> Vec<Unit> {
         let Some(specification) = self.last_with(quote).map(EarlierText::specification) else {
             return Vec::new();
@@ -163,7 +163,7 @@ impl ManagedDocument {
     }
 
     /// Whether a quote was a whole unit before and is only part of one now: `Links MUST expire.` in a sentence that
-    /// begins with `Old` now says something else.
+    /// starts with `Old` has another meaning now.
     fn is_outgrown(&self, quote: &str, specification: &Specification) -> bool {
         if self.earlier().is_empty() {
             return false;
@@ -173,7 +173,7 @@ impl ManagedDocument {
         !is_unit(self.units(specification)) && self.earlier().iter().any(|text| is_unit(self.units_of(text)))
     }
 
-    /// The last text before the present one that has a quote.
+    /// The last earlier text with a quote.
     fn last_with(&self, quote: &str) -> Option<&EarlierText> {
         self.earlier().iter().rev().find(|text| has(text.specification(), quote))
     }
@@ -184,7 +184,7 @@ impl ManagedDocument {
         placed.iter().map(|(spans, level)| Unit::new(specification, spans, *level)).collect()
     }
 
-    /// Finds the unit that took the place of one which an earlier text had. Returns its position.
+    /// Finds the unit that replaced one of an earlier text. Returns its position.
     fn successor(&self, earlier: &EarlierText, quote: &str, units: &[Unit]) -> Option<usize> {
         let before = self.units_of(earlier);
         let is_new = |unit: &&Unit| before.iter().all(|old| old.hash != unit.hash);
@@ -204,7 +204,7 @@ fn has(specification: &Specification, quote: &str) -> bool {
     section.is_some_and(|section| !places(specification, section as u32, quote).is_empty())
 }
 
-/// Finds where a quote stands: for each occurrence its pieces. One without the marks of lists is found, too.
+/// Finds the occurrences of a quote, with the pieces of each. One without list markers is found, too.
 fn places(specification: &Specification, section: u32, quote: &str) -> Vec<Vec<Span>> {
     let view = specification.view(section as usize);
     let found = view.find_all(quote);
@@ -217,6 +217,6 @@ fn places(specification: &Specification, section: u32, quote: &str) -> Vec<Vec<S
 
 /// The version that a citation pins.
 fn pinned(annotation: &Annotation) -> Option<u64> {
-    // Nearly none does.
+    // Few citations do.
     annotation.target.contains('@').then(|| ManagedName::parse(&annotation.target).ok()?.version).flatten()
 }

@@ -1,4 +1,4 @@
-//! The units of a managed requirement: what can be cited of it.
+//! The citable units of a managed requirement.
 
 use std::sync::Arc;
 
@@ -10,32 +10,32 @@ use crate::text::{Span, fingerprint};
 
 use super::document;
 
-/// What can be cited: a sentence that requires something, or the whole text.
+/// A citable unit: a sentence with a keyword, or the whole text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
-    /// Its text in one line, with single blanks.
+    /// Its text in one line, with single spaces.
     pub text: String,
-    /// How binding it is.
+    /// Its level.
     pub level: Level,
     /// The first 32 hexadecimal digits of the BLAKE3 hash of its text.
     pub hash: String,
 }
 
-/// How a text is cut into units.
+/// How a text is split into units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Granularity {
-    /// Each sentence with MUST, SHALL, SHOULD or the like is a unit; a text without any is one.
+    /// Each sentence with MUST, SHALL, SHOULD or the like is a unit; without any, the whole text is one.
     Sentences,
     /// The text is one unit.
     Whole,
 }
 
-/// Puts the text of a requirement together: its description, or its title if it has none.
+/// Assembles the text of a requirement: its description, or its title if it has none.
 pub fn text_of<'a>(title: &'a str, description: &'a str) -> &'a str {
     if description.trim().is_empty() { title } else { description }
 }
 
-/// Cuts a text in Markdown into units, in its order.
+/// Splits a text in Markdown into units, in order.
 pub fn units(text: &str, granularity: Granularity) -> Vec<Unit> {
     let specification = document::parse("", text);
     let found = placed(&specification, granularity);
@@ -50,20 +50,20 @@ impl Unit {
     }
 }
 
-/// The text of some pieces of a document in one line, with single blanks and without the marks of lists.
+/// The text of some pieces of a document in one line, with single spaces and without list markers.
 pub(crate) fn text(specification: &Specification, spans: &[Span]) -> String {
     let document = &specification.text;
     let pieces = spans.iter().map(|span| meaning::unmarked(document, *span).of_text(document));
     pieces.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
 }
 
-/// The same as a quote of it, which has the marks of lists.
+/// The same as a quote, which keeps list markers.
 pub(super) fn quote(specification: &Specification, spans: &[Span]) -> String {
     let pieces: Vec<&str> = spans.iter().map(|span| span.of_text(&specification.text)).collect();
     pieces.join(" ")
 }
 
-/// Finds the units of a document: where each stands, and how binding it is.
+/// Finds the units of a document, with positions and levels.
 pub(super) fn placed(specification: &Specification, granularity: Granularity) -> Vec<(Arc<[Span]>, Level)> {
     let Some(section) = specification.sections.first() else {
         return Vec::new();
@@ -85,7 +85,7 @@ pub(super) fn placed(specification: &Specification, granularity: Granularity) ->
     found
 }
 
-/// All of a section as one unit.
+/// A whole section as one unit.
 fn whole(specification: &Specification, section: &Section) -> Option<(Arc<[Span]>, Level)> {
     let text = &specification.text;
     let lines = section.spans().map(|line| Span::of(line.of_text(text).trim(), text));

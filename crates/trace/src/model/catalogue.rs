@@ -1,4 +1,4 @@
-//! The specifications of a project with their sections and requirements: all that citations do not change.
+//! The specifications of a project with their sections and requirements: everything that does not depend on citations.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use super::short_id::ShortIds;
 pub struct Catalogue {
     /// In the order of their ids.
     pub specifications: Vec<SpecificationEntry>,
-    /// The sections of all of them, one specification after the other.
+    /// The sections of all of them, by specification.
     pub sections: Vec<SectionEntry>,
     /// The requirements of all sections, one after the other, in the order of the documents.
     pub requirements: Vec<RequirementEntry>,
@@ -28,12 +28,12 @@ pub struct Catalogue {
     words: OnceLock<Words>,
 }
 
-/// The texts of all requirements, which not everybody asks for.
+/// The texts of all requirements, computed on demand.
 #[derive(Debug, Default)]
 struct RequirementTexts {
     /// For each requirement its text and the hash of it.
     by_number: Vec<(String, String)>,
-    /// Identifiers in order, each with its requirement.
+    /// Sorted identifiers, each with its requirement.
     by_identifier: Vec<(String, u32)>,
     short_ids: ShortIds,
 }
@@ -41,7 +41,7 @@ struct RequirementTexts {
 /// A specification as annotations name it. The same document may have several names.
 #[derive(Clone, Debug)]
 pub struct NamedTarget {
-    /// How they name it.
+    /// The name in annotations.
     pub target: Target,
     /// The same for people.
     pub name: String,
@@ -49,16 +49,16 @@ pub struct NamedTarget {
     pub local: PathBuf,
     /// The specification.
     pub specification: Arc<Specification>,
-    /// Whether the configuration names it so.
+    /// Whether the configuration uses this name.
     pub is_configured: bool,
 }
 
 /// A specification.
 #[derive(Debug)]
 pub struct SpecificationEntry {
-    /// What it is called.
+    /// Its id.
     pub id: String,
-    /// What people call it.
+    /// Its display name.
     pub name: String,
     /// The title of an RFC or draft.
     pub title: Option<String>,
@@ -66,9 +66,9 @@ pub struct SpecificationEntry {
     pub url: String,
     /// Its title or first paragraph.
     pub description: String,
-    /// The names under which annotations and the configuration know it.
+    /// Its names in annotations and in the configuration.
     pub spellings: Vec<String>,
-    /// The name among them that new annotations should use.
+    /// The preferred name for new annotations.
     pub target: String,
     /// The file that it is read from, relative to the project.
     pub path: PathBuf,
@@ -111,14 +111,14 @@ impl SectionEntry {
 pub struct RequirementEntry {
     /// The position of its section.
     pub section: u32,
-    /// Where it stands in the document.
+    /// Its position in the document.
     pub spans: Arc<[Span]>,
-    /// How binding it is.
+    /// Its level.
     pub level: Level,
 }
 
 impl RequirementEntry {
-    /// Its text in one line, with single blanks.
+    /// Its text in one line, with single spaces.
     pub fn text(&self, document: &Specification) -> String {
         if document.managed.is_some() {
             return managed::unit_text(document, &self.spans);
@@ -130,7 +130,7 @@ impl RequirementEntry {
 }
 
 impl Catalogue {
-    /// The text of a requirement as a quote of it: blanks that a quote must have stay as they are.
+    /// The text of a requirement as a quote: with its significant spaces.
     pub fn quote(&self, number: u32) -> String {
         let requirement = &self.requirements[number as usize];
         let text = &self.document(requirement.section).0.document.text;
@@ -139,15 +139,15 @@ impl Catalogue {
     }
 }
 
-/// A document under all of its names.
+/// A document with all of its names.
 struct NamedDocument<'a> {
     names: Vec<&'a NamedTarget>,
-    /// The file that it is read from, without detours.
+    /// The canonical path of its file.
     local: PathBuf,
 }
 
 impl NamedDocument<'_> {
-    /// The name that the configuration uses, else the first in the order of reports.
+    /// The name in the configuration, otherwise the first in the order of reports.
     fn best(&self) -> &NamedTarget {
         let best = self.names.iter().min_by_key(|named| (!named.is_configured, &named.target));
         best.expect("a document has a name")
@@ -159,7 +159,7 @@ impl NamedDocument<'_> {
 }
 
 impl Catalogue {
-    /// Catalogues documents. Also returns for each target the position of its first section.
+    /// Catalogues documents. Also returns the position of the first section for each target.
     pub fn new(root: &Path, targets: &[NamedTarget]) -> (Catalogue, Vec<u32>) {
         let (documents, owners) = documents(root, targets);
         let mut ordered: Vec<(String, usize)> =
@@ -264,7 +264,7 @@ impl Catalogue {
         &self.texts().by_number[number as usize].1
     }
 
-    /// What a requirement is called for short, among those of this project.
+    /// The short id of a requirement within this project.
     pub fn short_id(&self, number: u32) -> &str {
         self.texts().short_ids.of(number)
     }
@@ -274,7 +274,7 @@ impl Catalogue {
         self.texts().short_ids.find(short_id)
     }
 
-    /// What an annotation writes to name the section of a requirement.
+    /// The section part of a target for a requirement.
     pub fn target(&self, section: u32) -> String {
         let (specification, section) = self.document(section);
         match &specification.document.managed {
@@ -317,7 +317,7 @@ impl Catalogue {
         (specification, &specification.document.sections[entry.index as usize])
     }
 
-    /// Finds the requirements whose identifier starts so. It takes eight characters to ask.
+    /// Finds the requirement with a prefix of its identifier, of at least eight characters.
     pub fn identified(&self, prefix: &str) -> Vec<u32> {
         let prefix = prefix.to_lowercase();
         if prefix.len() < 8 {
@@ -329,15 +329,15 @@ impl Catalogue {
         same.map(|(_, number)| *number).collect()
     }
 
-    /// The path of a section among resources.
+    /// The resource path of a section.
     pub fn section_path(&self, section: u32) -> String {
         let (specification, section) = self.document(section);
-        // A slash in an id would read like the next step of the path.
+        // A slash in an id would look like the next step of the path.
         let id = identity::percent_encode(&section.id).replace('/', "%2F");
         format!("/specifications/{}/sections/{id}", specification.id)
     }
 
-    /// The path of a requirement among resources.
+    /// The resource path of a requirement.
     pub fn requirement_path(&self, number: u32) -> String {
         let requirement = &self.requirements[number as usize];
         format!("{}/requirements/{}", self.section_path(requirement.section), self.identifier(number))
@@ -345,7 +345,7 @@ impl Catalogue {
 }
 
 impl Catalogue {
-    /// Whether another has the same specifications with the same texts and requirements.
+    /// Whether another catalogue has the same specifications with the same texts and requirements.
     pub fn is_like(&self, other: &Catalogue) -> bool {
         let is_like = |(first, second): (&SpecificationEntry, &SpecificationEntry)| {
             let (old, new) = (&first.document, &second.document);
@@ -366,7 +366,7 @@ impl Catalogue {
     }
 }
 
-/// Puts all names of one document together. Also returns for each target which document it is.
+/// Groups all names of one document. Also returns the document for each target.
 fn documents<'a>(root: &Path, targets: &'a [NamedTarget]) -> (Vec<NamedDocument<'a>>, Vec<usize>) {
     let mut documents: Vec<NamedDocument<'a>> = Vec::new();
     let mut by_file: HashMap<(PathBuf, Format), usize> = HashMap::new();
@@ -376,9 +376,9 @@ fn documents<'a>(root: &Path, targets: &'a [NamedTarget]) -> (Vec<NamedDocument<
         let local = clean(named.local.strip_prefix(root).unwrap_or(&named.local));
         let id = identity::specification_id(&named.target.path, &local.to_string_lossy());
         let is_series = identity::is_series(&id);
-        // The format counts: what is read as Markdown has other sections.
+        // The format matters, because Markdown has other sections.
         let file = (local.clone(), named.specification.format);
-        // Copies of an RFC under several addresses are one; files of the project that are alike are not.
+        // Copies of an RFC under several URLs are one document; equal files of the project are not.
         let same_id = by_id.entry(id).or_default();
         let is_same =
             |owner: &&usize| documents[**owner].names[0].specification.text == named.specification.text;

@@ -43,17 +43,17 @@ impl Citation {
         &self.file.scanned.annotations[self.index()]
     }
 
-    /// The text it cites; only the title of the section if it quotes nothing.
+    /// The text it cites; only the title of the section if it has no quote.
     pub fn found(&self) -> &CitedPassage {
         self.file.links[self.index()].found.as_ref().expect("a citation cites something")
     }
 
-    /// What it is called: `src/main.rs:42`.
+    /// Its id: `src/main.rs:42`.
     pub fn id(&self) -> String {
         format!("{}:{}", self.path(), self.annotation().line)
     }
 
-    /// What it says of the text.
+    /// Its type.
     pub fn kind(&self) -> AnnotationKind {
         self.annotation().kind
     }

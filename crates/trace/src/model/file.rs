@@ -1,4 +1,4 @@
-//! Files with annotations, and what these cite.
+//! Files with annotations, and the texts that these cite.
 
 use std::sync::Arc;
 
@@ -7,36 +7,36 @@ use crate::diagnostic::Diagnostic;
 use crate::link::CitedPassage;
 use crate::specification::Specification;
 
-/// A file, in one of the ways in which it is read.
+/// A file, as one of its configured sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
     /// Relative to the project.
     pub path: Arc<str>,
-    /// Where it can be looked at.
+    /// The URL of the file.
     pub blob_link: Option<Arc<str>>,
     /// Whether it is a requirement file.
     pub is_requirements: bool,
 }
 
-/// What was found in a file.
+/// The contents of a file.
 #[derive(Clone, Debug)]
 pub struct ScannedFile {
     /// Relative to the project.
     pub path: Arc<str>,
-    /// The ways of reading it that found annotations.
+    /// The sources with annotations.
     pub sources: Arc<[SourceFile]>,
-    /// In the order of reports.
+    /// The annotations, in the order of reports.
     pub annotations: Arc<Vec<Annotation>>,
     /// For each annotation its source; empty if there is only one.
     pub source_of: Arc<Vec<u32>>,
-    /// What is wrong with comments and entries.
+    /// Problems of comments and entries.
     pub problems: Arc<[Diagnostic]>,
     /// The specification that its requirements were extracted from, if they were.
     pub origin: Option<Arc<Specification>>,
 }
 
 impl ScannedFile {
-    /// The index of the source that an annotation was found by.
+    /// The index of an annotation's source.
     pub fn source_of(&self, index: usize) -> u32 {
         self.source_of.get(index).copied().unwrap_or(0)
     }
@@ -47,12 +47,12 @@ impl ScannedFile {
     }
 }
 
-/// What an annotation cites.
+/// The resolved citation of an annotation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Link {
     /// The index of the specification that it names, among the model's targets.
     pub target: Option<u32>,
-    /// The text, if it was found.
+    /// The text, if it was resolved.
     pub found: Option<CitedPassage>,
 }
 
@@ -76,12 +76,12 @@ impl LinkedFile {
         self.scanned.annotations.iter().zip(&self.links)
     }
 
-    /// Whether an annotation counts: its comment is right, and does not repeat the one before.
+    /// Whether an annotation counts: it is valid, and does not repeat the previous one.
     pub fn is_cited(&self, index: usize) -> bool {
         !self.scanned.annotations[index].is_invalid() && !self.is_repeated(index)
     }
 
-    /// Whether an annotation repeats the one before, which another way of reading the file found.
+    /// Whether an annotation repeats the previous one, which another source found.
     fn is_repeated(&self, index: usize) -> bool {
         let annotations = &self.scanned.annotations;
         index > 0 && !self.scanned.source_of.is_empty() && annotations[index - 1] == annotations[index]

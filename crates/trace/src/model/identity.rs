@@ -1,4 +1,4 @@
-//! What specifications and sections are called.
+//! The ids and names of specifications and sections.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::managed::ManagedName;
 use crate::specification::{Format, Specification};
 use crate::target::TargetPath;
 
-/// Tells the id of a specification: `rfc2324`, a draft's name, or its whole path in plain letters.
+/// Returns the id of a specification: `rfc2324`, a draft's name, or its whole path in plain letters.
 pub fn specification_id(path: &TargetPath, shown: &str) -> String {
     if let TargetPath::Url(url) = path {
         if let Ok(name) = ManagedName::parse(url.as_str()) {
@@ -32,7 +32,7 @@ fn slug(text: &str) -> String {
     if slug.is_empty() { "specification".to_owned() } else { slug }
 }
 
-/// Whether an id is that of an RFC or a draft, which is the same document wherever it is kept.
+/// Whether an id is that of an RFC or a draft, which is the same document at any URL.
 pub fn is_series(id: &str) -> bool {
     is_rfc(id) || id.starts_with("draft-")
 }
@@ -42,7 +42,7 @@ fn is_rfc(stem: &str) -> bool {
         .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Tells what people call a specification.
+/// Returns the display name of a specification.
 pub fn name(id: &str, specification: &Specification, shown: &str) -> String {
     match id.strip_prefix("rfc") {
         Some(number) if is_rfc(id) => format!("RFC {number}"),
@@ -55,7 +55,7 @@ pub fn name(id: &str, specification: &Specification, shown: &str) -> String {
     }
 }
 
-/// A description longer than this is cut.
+/// Longer descriptions are cut.
 const DESCRIPTION_CHARACTERS_MAX: usize = 200;
 
 /// Describes a specification: the title of an RFC, or the first paragraph.
@@ -67,7 +67,7 @@ pub fn description(specification: &Specification) -> String {
     }
 }
 
-/// Tells the title of an RFC or draft, which its name does not.
+/// Returns the title of an RFC or draft, which its name does not contain.
 pub fn series_title(specification: &Specification) -> Option<String> {
     (specification.format == Format::Ietf).then(|| ietf_title(&specification.text)).flatten()
 }
@@ -129,8 +129,8 @@ fn first_paragraph(specification: &Specification) -> Option<String> {
     })
 }
 
-/// Finds a section by its id, or by anything that people call it: its number alone, another prefix, the anchor that
-/// a web page has, in other letters or percent-encoded.
+/// Finds a section by its id, or by other names: its number alone, another prefix, the anchor of
+/// a web page, in other case or percent-encoded.
 pub fn section(specification: &Specification, name: &str) -> Option<usize> {
     let name = percent_decode(name.trim_start_matches('#'));
     if let Some(index) = specification.section(&name) {
@@ -157,7 +157,7 @@ pub fn section(specification: &Specification, name: &str) -> Option<usize> {
         })
 }
 
-/// The anchor that code hosts give a heading: lower case, blanks as hyphens, no punctuation.
+/// The anchor of a heading on code hosts: lower case, spaces as hyphens, no punctuation.
 fn anchor(title: &str) -> String {
     let kept = title.trim().chars().filter_map(|character| match character {
         ' ' => Some('-'),
@@ -174,12 +174,12 @@ fn number(title: &str) -> Option<&str> {
     first.starts_with(|first: char| first.is_ascii_digit()).then_some(first)
 }
 
-/// Decodes `%2F` and the like; what is no such code stays.
+/// Decodes `%2F` and the like; invalid codes stay.
 pub fn percent_decode(text: &str) -> String {
     percent_decode_str(text).decode_utf8().map_or_else(|_| text.to_owned(), Cow::into_owned)
 }
 
-/// What a segment of a URI may hold as it is. Slashes and colons stay readable.
+/// The characters that a URI segment may contain unescaped. Slashes and colons stay readable.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')

@@ -1,4 +1,4 @@
-//! Citations of managed requirements, also those that do not hold any more.
+//! Citations of managed requirements, including those that no longer apply.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ pub struct ManagedCitation<'a> {
     pub file: &'a Arc<LinkedFile>,
     /// The comment.
     pub annotation: &'a Annotation,
-    /// What it cites, with the project and the version that it pins.
+    /// The cited requirement, with the project and the pinned version.
     pub name: ManagedName,
-    /// What became of it.
+    /// Its state.
     pub state: CitationState,
-    /// The units that it covers, all or in part.
+    /// The units that it covers, fully or partly.
     pub units: Vec<Unit>,
-    /// The units that it quotes of an earlier text, where they are no more.
+    /// The units of an earlier text that it quotes and that no longer exist.
     pub earlier: Vec<Unit>,
 }
 

@@ -1,8 +1,8 @@
-//! What is known of a project at one moment. It never changes, so that an answer is never half of one state and half
-//! of another.
+//! An immutable state of a project, so that an answer never mixes
+//! two states.
 //!
-//! A model holds files with annotations and the text each cites, as Duvet names them, and over them the view by
-//! meaning: all names of a document are one specification, blanks and list marks do not count, cells of tables are
+//! A model has files with annotations and the text each cites, with names as in Duvet, and on top of them the view by
+//! meaning: all names of a document are one specification, white space and list markers do not count, cells of tables are
 //! requirements, and requirements have a status.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,14 +41,14 @@ pub use state::{IMPLEMENTED, Label, TESTED, TraceProgress, TraceState, TraceStat
 pub use validate::OpenSpecification;
 pub use verdict::{CitationVerdict, Quoted, QuotedUnit, lines};
 
-/// What is known of a project at one moment.
+/// An immutable state of a project.
 #[derive(Debug, Default)]
 pub struct Model {
-    /// What does not change with annotations.
+    /// The part that does not depend on annotations.
     pub setting: Arc<Setting>,
-    /// What is wrong with the project as a whole.
+    /// Problems of the project as a whole.
     pub general: Arc<[Diagnostic]>,
-    /// The specifications as annotations and the configuration name them.
+    /// The specifications by their names in annotations and the configuration.
     pub targets: Arc<[NamedTarget]>,
     /// The specifications by meaning.
     pub catalogue: Arc<Catalogue>,
@@ -58,43 +58,43 @@ pub struct Model {
     files: Vec<Arc<LinkedFile>>,
     /// For each section its citations, by file and line.
     citations: Vec<Arc<[Citation]>>,
-    /// For each section how far its requirements are.
+    /// For each section the states of its requirements.
     states: Vec<Arc<[TraceState]>>,
-    /// For each file what is wrong in it.
+    /// For each file its problems.
     problems: BTreeMap<Arc<str>, Arc<[Diagnostic]>>,
     priorities: OnceLock<Vec<u32>>,
     uncited: [OnceLock<Vec<u32>>; 2],
 }
 
-/// What the options and the configuration say.
+/// The options and the configuration.
 #[derive(Debug, Default)]
 pub struct Setting {
     /// The folder that paths are relative to.
     pub root: PathBuf,
     /// Where specifications are kept, relative to the root.
     pub downloads: PathBuf,
-    /// Where files can be looked at.
+    /// The base URL of files.
     pub blob_link: Option<String>,
-    /// Where issues can be looked at.
+    /// The base URL of issues.
     pub issue_link: Option<String>,
-    /// The key of the project that managed requirements without one belong to.
+    /// The key of the project of managed requirements without one.
     pub project_key: Option<String>,
-    /// The comment styles that annotations may be written in.
+    /// The allowed comment styles.
     pub styles: Vec<StyleUse>,
-    /// The files of source code, whether they have annotations or not.
+    /// All files of source code, with or without annotations.
     pub sources: Vec<Arc<str>>,
-    /// The globs of source code that match nothing.
+    /// The globs of source code without matches.
     pub unmatched: Vec<String>,
 }
 
 /// For each file what is wrong in it.
 pub type Problems = BTreeMap<Arc<str>, Arc<[Diagnostic]>>;
 
-/// A file that changed: its path, what is in it now if anything, and what is wrong in it.
+/// A changed file: its path, its contents if any, and its problems.
 pub type ChangedFile = (Arc<str>, Option<Arc<LinkedFile>>, Arc<[Diagnostic]>);
 
 impl Model {
-    /// Puts a project together. Files must be in the order of their paths.
+    /// Builds the model. Files must be sorted by path.
     pub fn new(
         setting: Setting,
         general: Vec<Diagnostic>,
@@ -157,12 +157,12 @@ impl Model {
         }
     }
 
-    /// A project of which nothing is known but what is wrong with it.
+    /// A project that could not be loaded, with its problems.
     pub fn broken(general: Vec<Diagnostic>) -> Model {
         Model { general: general.into(), ..Model::default() }
     }
 
-    /// The same project after some files changed, without changes to requirements. Also returns the sections whose
+    /// The same project after changes of some files, with unchanged requirements. Also returns the sections whose
     /// citations changed.
     pub fn with(&self, changed: Vec<ChangedFile>) -> (Model, BTreeSet<u32>) {
         let mut model = Model {
@@ -250,7 +250,7 @@ impl Model {
         &self.catalogue.requirements[number as usize]
     }
 
-    /// How far a requirement is.
+    /// The state of a requirement.
     pub fn state(&self, number: u32) -> &TraceState {
         let section = self.requirement(number).section as usize;
         let first = self.catalogue.sections[section].first_requirement;
@@ -314,7 +314,7 @@ impl Model {
         all
     }
 
-    /// Whether anything is wrong that makes a report fail.
+    /// Whether any problem makes a report fail.
     pub fn has_errors(&self) -> bool {
         self.general.iter().chain(self.problems()).any(Diagnostic::is_error)
     }
@@ -337,7 +337,7 @@ impl Model {
         self.catalogue.search(query)
     }
 
-    /// All requirements, those to work on first first.
+    /// All requirements, by priority.
     pub fn priorities(&self) -> &[u32] {
         self.priorities.get_or_init(|| {
             let mut numbers: Vec<u32> = (0..self.catalogue.requirements.len() as u32).collect();
@@ -350,7 +350,7 @@ impl Model {
         })
     }
 
-    /// The requirements that nothing touches, in the order of documents; with those that only todos touch if wanted.
+    /// The requirements without citations, in the order of documents; optionally with those that only todos cite.
     pub fn uncited(&self, with_todos: bool) -> &[u32] {
         self.uncited[usize::from(with_todos)].get_or_init(|| {
             let is_uncited = |number: &u32| {
@@ -362,7 +362,7 @@ impl Model {
         })
     }
 
-    /// How many requirements are how far, from not started to done.
+    /// The number of requirements in each state, from not started to done.
     pub fn counts(&self) -> [usize; 4] {
         self.count(0..self.catalogue.requirements.len() as u32)
     }
@@ -375,7 +375,7 @@ impl Model {
     }
 }
 
-/// Finds out how far the requirements of a section are.
+/// Computes the states of the requirements of a section.
 fn states_of(catalogue: &Catalogue, section: u32, citations: &[Citation]) -> Arc<[TraceState]> {
     let requirements = &catalogue.requirements[catalogue.sections[section as usize].requirements()];
     if requirements.is_empty() {

@@ -1,13 +1,13 @@
-//! Where to write the code for a requirement: beside the code for what stands beside it.
+//! Suggests where to implement a requirement: near the code for adjacent requirements.
 
 use super::{Citation, IMPLEMENTED, Model};
 
-/// How many sections before and after are looked at.
+/// How many sections before and after are searched.
 const SECTIONS_AROUND: u32 = 20;
 
 impl Model {
-    /// Some citations that are near a requirement: of its section, or else of the nearest section that is cited at all. Those
-    /// of code come before those of tests.
+    /// Citations near a requirement: of its section, or else of the nearest cited section. Code comes
+    /// before tests.
     pub fn nearby(&self, number: u32, n_max: usize) -> Vec<&Citation> {
         let own = self.requirement(number).section;
         let sections = self.catalogue.document(own).0.sections();
@@ -26,7 +26,7 @@ impl Model {
             }
         }
         near.sort_by_key(|citation| !IMPLEMENTED.contains(&citation.kind()));
-        // A second citation of the same file says little.
+        // A second citation of the same file adds little.
         let mut kept: Vec<&Citation> = Vec::new();
         for citation in near {
             if kept.len() < n_max && kept.iter().all(|other| other.path() != citation.path()) {

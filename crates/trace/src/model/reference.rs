@@ -1,4 +1,4 @@
-//! What people and agents write to name something: an id, an address, a target, a place in the code.
+//! Resolves references: ids, URLs, targets, places in the code.
 
 use std::path::Path;
 
@@ -8,24 +8,24 @@ use crate::target::TargetPath;
 use super::catalogue::SpecificationEntry;
 use super::{Citation, Model, identity, percent_decode};
 
-/// What a reference names.
+/// A resolved reference.
 #[derive(Debug)]
 pub enum Named<'a> {
     /// A specification.
     Specification(&'a SpecificationEntry),
     /// A section, by its position in the catalogue.
     Section(u32),
-    /// A requirement, or several that have the same text.
+    /// A requirement, or several with the same text.
     Requirements(Vec<u32>),
     /// A citation.
     Citation(Citation),
 }
 
-/// How far from a citation a line may be that means it.
+/// How far a line may be from the citation that it means.
 const LINES_NEAR: u32 = 5;
 
 impl Model {
-    /// Understands a reference: a short id, an identifier or the start of one, a path among resources, a specification, a
+    /// Resolves a reference: a short id, an identifier or a prefix of one, a resource path, a specification, a
     /// target, or a place such as `src/main.rs:42`.
     pub fn named(&self, reference: &str) -> Option<Named<'_>> {
         let reference = self.without_marks(reference.trim());
@@ -74,7 +74,7 @@ impl Model {
         self.citations_in(self.file(path)?).find(|citation| citation.annotation().line == line)
     }
 
-    /// The same where the path may begin with the project's folder, and the line may be one nearby.
+    /// The same if the path starts with the project's folder, or the line is only near a citation.
     pub fn citation_near(&self, place: &str) -> Option<Citation> {
         let (path, line) = place.rsplit_once(':')?;
         let line: u32 = line.parse().ok()?;
@@ -92,7 +92,7 @@ impl Model {
         citations.filter(|citation| distance(citation) <= LINES_NEAR).min_by_key(distance)
     }
 
-    /// Finds a specification by its id, its address in any spelling, its path, or a name such as `RFC 9000`.
+    /// Finds a specification by its id, any spelling of its URL, its path, or a name such as `RFC 9000`.
     pub fn resolve(&self, name: &str) -> Option<&SpecificationEntry> {
         let name = name.split('#').next().unwrap_or(name).trim();
         if let Some(specification) = self.catalogue.specification(name) {
@@ -126,13 +126,13 @@ impl Model {
         self.catalogue.specification(&id).filter(|found| found.document.managed.is_some())
     }
 
-    /// A line of a comment without the marks of an annotation.
+    /// A comment line without the marks of an annotation.
     fn without_marks<'a>(&self, line: &'a str) -> &'a str {
         let marks = self.setting.styles.iter().filter(|used| !used.style.meta.is_empty());
         marks.filter_map(|used| line.strip_prefix(&*used.style.meta)).map(str::trim).next().unwrap_or(line)
     }
 
-    /// Understands what comes after `/specifications/`. An id may have slashes, and so has a place in the code.
+    /// Resolves the rest of `/specifications/`. Ids may contain slashes, and so may places in the code.
     fn named_by_path(&self, path: &str) -> Option<Named<'_>> {
         let (id, rest) = path.split_once("/sections/").unwrap_or((path.trim_end_matches('/'), ""));
         let specification = self.catalogue.specification(&percent_decode(id))?;
@@ -158,7 +158,7 @@ impl Model {
     }
 }
 
-/// The specification and the section of a target, which may be written in words: `RFC 9000 section 4.1`.
+/// The specification and the section of a target, also in words: `RFC 9000 section 4.1`.
 fn parts(reference: &str) -> (&str, Option<&str>) {
     if let Some((specification, section)) = reference.split_once('#') {
         return (specification.trim(), Some(section.trim()).filter(|section| !section.is_empty()));

@@ -1,5 +1,5 @@
-//! Finds requirements by words, as crate `words` understands queries: all words in any form, `"phrases"`, `-word`, and
-//! a last word that may be incomplete. Best first.
+//! Searches requirements with queries of crate `words`: all words in any form, `"phrases"`, `-word`, and
+//! a prefix as the last word. Best matches first.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -7,19 +7,19 @@ use std::ops::Bound;
 use foldhash::fast::RandomState;
 use words::{Clause, Query};
 
-/// The words of many texts.
+/// The index of many texts.
 #[derive(Debug, Default)]
 pub struct Words {
     /// For each text its terms.
     terms: Vec<String>,
-    /// For each stem and reference the texts that have it, in order.
+    /// For each stem and reference the texts that contain it, sorted.
     by_term: HashMap<Box<str>, Vec<u32>, RandomState>,
-    /// The same for whole words, which queries may know only the beginning of.
+    /// The same for whole words, for prefix queries.
     by_word: BTreeMap<Box<str>, Vec<u32>>,
 }
 
 impl Words {
-    /// Collects the words of texts.
+    /// Indexes texts.
     pub fn new<'a>(texts: impl Iterator<Item = &'a str>) -> Words {
         let mut words = Words::default();
         for (number, text) in texts.enumerate() {
@@ -57,7 +57,7 @@ impl Words {
         found.into_iter().map(|(_, number)| number).collect()
     }
 
-    /// Lists texts that may match, among them all that do: those of the rarest wanted clause.
+    /// Lists candidates that include all matches: the texts with the rarest wanted clause.
     fn candidates(&self, query: &Query) -> Vec<u32> {
         let wanted = query.clauses.iter().filter(|clause| !clause.is_excluded);
         let rarest = wanted.map(|clause| self.of_clause(clause)).min_by_key(Vec::len);

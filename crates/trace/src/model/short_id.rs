@@ -1,9 +1,9 @@
-//! Short names of requirements: eight digits that depend on nothing but the specification's id, the section's id and the
-//! text, so that they are the same on every machine and for as long as the sentence is.
+//! Short ids of requirements: eight digits derived only from the specification's id, the section's id and the
+//! text, so that they are the same on every machine and as long as the sentence does not change.
 
 use std::collections::HashMap;
 
-/// A short id has so many digits, and more where two would be the same.
+/// The number of digits, and more if two ids would be equal.
 const DIGITS_MIN: usize = 8;
 
 /// The short ids of all requirements.
@@ -14,7 +14,7 @@ pub struct ShortIds {
 }
 
 impl ShortIds {
-    /// Names requirements, each given by the ids of its specification and section and by its text.
+    /// Assigns ids to requirements, given by the ids of specification and section and by text.
     pub fn new<'a>(requirements: impl Iterator<Item = (&'a str, &'a str, &'a str)>) -> ShortIds {
         let mut n_alike: HashMap<(&str, &str, &str), u32> = HashMap::new();
         let mut hashes: Vec<(String, u32)> = Vec::new();
@@ -47,7 +47,7 @@ impl ShortIds {
     }
 }
 
-/// The hash of a requirement. A sentence that a section has several times is told apart by how often it came before.
+/// The hash of a requirement. Repeated sentences of a section are distinguished by their number.
 fn hash((specification, section, text): (&str, &str, &str), n_before: u32) -> String {
     let mut hasher = blake3::Hasher::new();
     for part in [specification, section, text] {

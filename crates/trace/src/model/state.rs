@@ -1,26 +1,26 @@
-//! How far a requirement is, by what covers which of its bytes. Blanks do not count.
+//! The state of a requirement, from the bytes that citations cover. White space does not count.
 
 use crate::annotation::AnnotationKind;
 use crate::overlap::{Overlap, Weight};
 
-/// How far a requirement is.
+/// The state of a requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceState {
-    /// In a word.
+    /// Its status.
     pub status: TraceStatus,
-    /// The word that reports have for it.
+    /// Its label in reports.
     pub label: Label,
     /// How much of it is implemented.
     pub progress: TraceProgress,
-    /// How many todos touch it.
+    /// The number of todos.
     pub n_todos: u32,
-    /// The citations that touch it, by their positions in the section.
+    /// Its citations, by their positions in the section.
     pub citations: Vec<u32>,
-    /// How many bytes it has.
+    /// Its length in bytes.
     pub size: usize,
-    /// How many of them are cited, implied or left out for a reason.
+    /// How many of them are cited, implied or an exception.
     pub n_implemented: usize,
-    /// How many of them are tested, implied or left out for a reason.
+    /// How many of them are tested, implied or an exception.
     pub n_tested: usize,
 }
 
@@ -31,17 +31,17 @@ pub const IMPLEMENTED: &[AnnotationKind] =
 pub const TESTED: &[AnnotationKind] =
     &[AnnotationKind::Test, AnnotationKind::Implication, AnnotationKind::Exception];
 
-/// How far a requirement is, in a word.
+/// The status of a requirement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TraceStatus {
-    /// Nothing, or only todos.
+    /// Not cited, or only by todos.
     #[default]
     NotStarted,
-    /// Something.
+    /// Partly cited or tested.
     InProgress,
     /// Implemented, but not tested.
     NeedsTests,
-    /// All of it is implemented and tested, implied, or left out for a reason.
+    /// All of it is implemented and tested, implied, or an exception.
     Done,
 }
 
@@ -50,7 +50,7 @@ impl TraceStatus {
     pub const ALL: [TraceStatus; 4] =
         [TraceStatus::Done, TraceStatus::NeedsTests, TraceStatus::InProgress, TraceStatus::NotStarted];
 
-    /// Its position among all of them.
+    /// Its position in the order of statuses.
     pub fn rank(self) -> usize {
         TraceStatus::Done as usize - self as usize
     }
@@ -66,12 +66,12 @@ impl TraceStatus {
     }
 }
 
-/// The word that reports have for a requirement.
+/// The label of a requirement in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Label {
     /// Cited and tested, or implied.
     Complete,
-    /// Left out for a reason.
+    /// An exception.
     Exception,
     /// Cited, not tested.
     MissingTest,
@@ -123,7 +123,7 @@ impl TraceProgress {
 }
 
 impl TraceState {
-    /// Weighs what covers a requirement of a document. Citations are told by their positions in the section.
+    /// Computes the state of a requirement. Citations are given by their positions in the section.
     pub fn of(overlap: Overlap, document: &str, kind_of: impl Fn(u32) -> AnnotationKind) -> TraceState {
         let weight = Weight::Meaning(document);
         let size = overlap.whole(weight);

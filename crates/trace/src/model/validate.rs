@@ -1,4 +1,4 @@
-//! Checks a citation that somebody is about to write. It is right if and only if loading the project would take it.
+//! Validates a citation before it is written. It is valid if and only if loading the project would accept it.
 
 use std::sync::Arc;
 
@@ -20,13 +20,13 @@ use super::catalogue::SpecificationEntry;
 use super::identity;
 use super::verdict::{CitationVerdict, Quoted, QuotedUnit, condition, lines, quoted};
 
-/// Opens the specification that an annotation names although no other does yet.
+/// Opens a specification that no other annotation names yet.
 pub type OpenSpecification<'a> = dyn Fn(&Annotation) -> Result<Arc<Specification>, Diagnostic> + 'a;
 
-/// How many warnings are told of citations that are checked together.
+/// How many warnings are reported for citations that are checked together.
 const WARNINGS_MAX: usize = 8;
 
-/// A citation as it was read.
+/// A parsed citation.
 struct Written<'a> {
     annotation: Annotation,
     /// The marks that it has, or shall have.
@@ -34,8 +34,8 @@ struct Written<'a> {
 }
 
 impl Model {
-    /// Checks a citation: lines in any of the project's comment styles, or a bare target. With a file it is checked as
-    /// if it stood there.
+    /// Validates a citation: lines in any of the project's comment styles, or a bare target. With a file it is checked as
+    /// part of that file.
     pub fn validate(
         &self,
         citation: &str,
@@ -78,7 +78,7 @@ impl Model {
         verdict
     }
 
-    /// Checks what was read.
+    /// Validates a parsed citation.
     fn judge(&self, written: &Written<'_>, open: &OpenSpecification<'_>) -> CitationVerdict {
         let annotation = &written.annotation;
         let lines = |target: &str, quote: &str| Some(lines(written.used, annotation, target, quote));
@@ -157,7 +157,7 @@ impl Model {
         verdict
     }
 
-    /// Says what a citation covers that is right, and what is worth a look.
+    /// Reports what a valid citation covers, and warnings.
     fn right(
         &self,
         written: &Written<'_>,
@@ -221,7 +221,7 @@ impl Model {
         CitationVerdict { requirements, ..verdict }
     }
 
-    /// Finds the text nearest to a quote: a requirement of the section, else a sentence.
+    /// Finds the text nearest to a quote: a requirement of the section, otherwise a sentence.
     fn advice(
         &self,
         quote: &str,
@@ -315,7 +315,7 @@ impl Model {
         verdict
     }
 
-    /// Reads a citation in whatever style it is written. Also returns a warning if the project does not write it so.
+    /// Parses a citation in any style. Also returns a warning if the project does not use the style.
     fn read<'a>(
         &'a self,
         citation: &str,
@@ -379,7 +379,7 @@ impl Model {
     }
 }
 
-/// Says what is wrong with the comment itself. Where a word was meant that there is, it is put in its place.
+/// Reports problems of the comment itself. Misspelt words are corrected.
 fn misspelt(citation: &str, problem: Diagnostic) -> CitationVerdict {
     let mut verdict = CitationVerdict::wrong(problem.code, &problem.message, problem.message.clone());
     let meant = problem.help.iter().find_map(|help| help.strip_prefix("did you mean `")?.strip_suffix("`?"));
@@ -396,12 +396,12 @@ fn misspelt(citation: &str, problem: Diagnostic) -> CitationVerdict {
     verdict
 }
 
-/// Whether a target is wrong, and not what is cited of it.
+/// Whether the target is invalid, and not the quote.
 fn is_about_section(broken: Broken) -> bool {
     matches!(broken, Broken::NoSection | Broken::UnknownSection)
 }
 
-/// Says what became of a citation of a managed requirement, and what to write instead.
+/// Reports the state of a citation of a managed requirement, and what to write instead.
 fn outdated(written: &Written<'_>, explained: Explained) -> CitationVerdict {
     let annotation = &written.annotation;
     let wrong = CitationVerdict::wrong(explained.code, &explained.message, explained.message.clone());

@@ -1,4 +1,4 @@
-//! What is said of a citation that somebody is about to write: what it covers, and what to write instead.
+//! The result of validating a citation: what it covers, and what to write instead.
 
 use crate::annotation::{Annotation, AnnotationKind, Level};
 use crate::comment::StyleUse;
@@ -10,28 +10,28 @@ use crate::text::Span;
 
 use super::{Citation, Model, TraceStatus};
 
-/// What became of a citation.
+/// The result of validating a citation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CitationVerdict {
-    /// What is wrong, if anything, in the words that clients know.
+    /// The problem, if any, in the words that clients expect.
     pub error: Option<String>,
-    /// Which kind of thing is wrong.
+    /// The kind of problem.
     pub code: Option<Code>,
-    /// The same in more words.
+    /// The same in detail.
     pub detail: Option<String>,
-    /// What would be right: a target, or a text to quote.
+    /// The nearest valid target or text.
     pub nearest: Option<String>,
-    /// How the quote differs from the nearest text, word by word.
+    /// The difference to the nearest text, word by word.
     pub difference: Option<String>,
-    /// What is worth a look although it is right.
+    /// Warnings of a valid citation.
     pub warnings: Vec<String>,
-    /// Whether the quote is there but for one edit.
+    /// Whether the quote occurs with one edit.
     pub is_fuzzy: bool,
-    /// The requirements that it covers, all or in part.
+    /// The requirements that it covers, fully or partly.
     pub requirements: Vec<Quoted>,
     /// The units of a managed requirement that it covers, where nothing cites that yet.
     pub units: Vec<QuotedUnit>,
-    /// Comment lines to paste instead, where they would be better.
+    /// Comment lines to paste instead, if they are better.
     pub lines: Option<String>,
 }
 
@@ -42,7 +42,7 @@ pub struct QuotedUnit {
     pub text: String,
     /// The share of it that is quoted, from 0 to 1.
     pub share: f64,
-    /// The text that is not.
+    /// The rest of the text.
     pub rest: String,
 }
 
@@ -53,7 +53,7 @@ pub struct Quoted {
     pub number: u32,
     /// The share of its text that is quoted, from 0 to 1.
     pub share: f64,
-    /// The text that is not.
+    /// The rest of the text.
     pub rest: String,
 }
 
@@ -74,14 +74,14 @@ impl CitationVerdict {
     }
 }
 
-/// Words that begin a condition. A quote that leaves them out promises more than the specification does.
+/// Words that start a condition. A quote without them claims more than the specification requires.
 const CONDITIONS: &[&str] =
     &["unless", "except", "if", "when", "whenever", "while", "until", "only", "provided", "otherwise", "but"];
 /// How much of a condition is shown.
 const CONDITION_WORDS_MAX: usize = 12;
 
 impl Model {
-    /// Returns the text of a requirement that no citation of some kinds covers, with single blanks.
+    /// Returns the part of a requirement that no citation of some types covers, with single spaces.
     pub fn rest(&self, number: u32, kinds: &[AnnotationKind]) -> String {
         let (specification, _) = self.catalogue.document(self.requirement(number).section);
         let cover = |citation: &Citation| {
@@ -94,7 +94,7 @@ impl Model {
         beginning(&words.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" "))
     }
 
-    /// Comment lines that cite a requirement, to be pasted into a file: as a test where only tests are missing.
+    /// Comment lines that cite a requirement, for pasting into a file: as a test if only tests are missing.
     pub fn lines_for(&self, number: u32, file: Option<&str>) -> String {
         let used = &self.style_of(file);
         let kind = match self.state(number).status {
@@ -115,7 +115,7 @@ impl Model {
         quotes.map(|(quote, managed)| commented(&used, &managed.target, &[], &quote)).collect()
     }
 
-    /// How citations are written in a file.
+    /// The comment style of a file.
     fn style_of(&self, file: Option<&str>) -> StyleUse {
         let styles = &self.setting.styles;
         let of_file = file.and_then(|file| styles.iter().find(|used| used.is_of(file)));
@@ -160,12 +160,12 @@ pub(super) fn quoted<'a>(
     quoted.collect()
 }
 
-/// Leaves out what ended the text before: a comma, a semicolon.
+/// Removes the end of the preceding text: a comma, a semicolon.
 pub fn beginning(rest: &str) -> String {
     rest.trim_start_matches([',', ';', ':', '.', ' ']).to_owned()
 }
 
-/// Finds the condition in what a quote leaves out.
+/// Finds the condition that a quote leaves out.
 pub fn condition(rest: &str) -> Option<String> {
     let words: Vec<&str> = rest.split_whitespace().collect();
     let is_condition = |word: &&str| {
@@ -177,7 +177,7 @@ pub fn condition(rest: &str) -> Option<String> {
     Some(shown.join(" ") + if start + shown.len() < words.len() { " …" } else { "" })
 }
 
-/// A line of a quote is about this long.
+/// The approximate length of a quote's line.
 const LINE_CHARACTERS: usize = 90;
 
 /// Writes an annotation as comment lines, with another target and quote.

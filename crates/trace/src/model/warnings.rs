@@ -1,4 +1,4 @@
-//! What is worth a look in citations that are right.
+//! Warnings about valid citations.
 
 use crate::annotation::AnnotationKind;
 use crate::diagnostic::{Code, Diagnostic, Place};
@@ -9,7 +9,7 @@ use super::citation::Citation;
 use super::validate::ONE_WORD;
 
 impl Model {
-    /// Lists quotes that differ from the specification by one edit, that have one word, or that quote what is no
+    /// Lists quotes that differ from the specification by one edit, are a single word, or belong to no
     /// requirement, and exceptions without a reason.
     pub fn warnings(&self) -> Vec<Diagnostic> {
         let of = |citation: Citation| {

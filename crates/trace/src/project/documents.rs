@@ -1,4 +1,4 @@
-//! Finds and reads specifications, each once however it is named.
+//! Finds and reads specifications, each once under all of its names.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -19,7 +19,7 @@ use super::files::Stamp;
 use super::managed::ManagedDocuments;
 use super::{Project, files};
 
-/// Fetches the document at an address, keeps it at a path relative to the project, and returns it, or says why not.
+/// Fetches the document at a URL, stores it at a path relative to the project, and returns it, or the reason why not.
 pub type Fetch = dyn Fn(&str, &Path) -> Result<String, String> + Send + Sync;
 
 /// Why a specification could not be found.
@@ -27,25 +27,25 @@ pub type Fetch = dyn Fn(&str, &Path) -> Result<String, String> + Send + Sync;
 pub enum LookupProblem {
     /// The URL cannot be parsed.
     Url(String),
-    /// There is no such file.
+    /// The file does not exist.
     Missing {
-        /// As it was named.
+        /// Its name.
         name: String,
-        /// Where a copy would be looked for, and what fetching it said.
+        /// The path of its local copy, and the result of fetching it.
         copy: Option<(String, Option<String>)>,
     },
     /// The file cannot be read.
     Unreadable(String),
-    /// The target does not name a managed requirement, though it begins so.
+    /// The target is an invalid name of a managed requirement.
     Name(NameError),
-    /// There is no such managed requirement.
+    /// The managed requirement does not exist.
     UnknownRequirement {
         /// Its reference.
         name: String,
         /// The target that was probably meant.
         nearest: Option<String>,
     },
-    /// The text of a managed requirement cannot be asked for.
+    /// The text of a managed requirement is unavailable.
     Unreachable {
         /// Its reference.
         name: String,
@@ -59,7 +59,7 @@ pub enum LookupProblem {
 pub struct FoundSpecification {
     /// The file that it is read from, relative to the project.
     pub local: PathBuf,
-    /// What it is.
+    /// Its kind.
     pub target: Target,
     /// The specification.
     pub specification: Arc<Specification>,
@@ -68,7 +68,7 @@ pub struct FoundSpecification {
 /// The requirements of each section that has any, by the index of the section.
 pub type Extraction = Vec<(u32, Arc<[ExtractedRequirement]>)>;
 
-/// A document as it was parsed.
+/// A parsed document.
 #[derive(Clone, Debug)]
 struct Parsed {
     specification: Arc<Specification>,
@@ -92,10 +92,10 @@ impl Parsed {
     }
 }
 
-/// The text of a file, and what tells whether it changed.
+/// The text of a file, with what reveals a change.
 type StampedText = (Option<Stamp>, Result<Arc<str>, LookupProblem>);
 
-/// The specifications that were asked for so far.
+/// The specifications requested so far.
 pub struct Documents {
     root: PathBuf,
     downloads: PathBuf,
@@ -105,10 +105,10 @@ pub struct Documents {
     parsed: HashMap<(PathBuf, Format), Parsed>,
     found: Vec<FoundSpecification>,
     by_target: HashMap<Target, u32>,
-    /// Files that were looked for in vain.
+    /// Files that were not found.
     missing: BTreeSet<PathBuf>,
     managed: ManagedDocuments,
-    /// By what annotations call them, for each format.
+    /// By name in annotations, for each format.
     by_name: [HashMap<String, Result<u32, LookupProblem>, RandomState>; 3],
 }
 
@@ -136,7 +136,7 @@ impl Documents {
         }
     }
 
-    /// Starts with what was read before and did not change since. Files that are known to have changed are given.
+    /// Starts with what was read before and has not changed. Files that are known to have changed are given.
     pub fn renew(self, project: &Project, changed: &BTreeSet<PathBuf>) -> Documents {
         let mut documents = Documents::new(project, self.fetch);
         documents.texts = self.texts;
@@ -182,7 +182,7 @@ impl Documents {
         Ok((target, specification, parsed.extraction()))
     }
 
-    /// Reads specifications on all cores, as far as they are there. Extracts their requirements if that is wanted.
+    /// Reads existing specifications on all cores. Optionally extracts their requirements.
     pub fn read_ahead<'n>(&mut self, names: impl Iterator<Item = (&'n str, Format)>, is_extracting: bool) {
         let mut wanted: BTreeSet<(PathBuf, Format)> = BTreeSet::new();
         let mut managed = Vec::new();
@@ -222,7 +222,7 @@ impl Documents {
     /// Finds the specification that an annotation in a file names. Returns its index.
     pub fn find(&mut self, annotation: &Annotation, file: &SourceFile) -> Result<u32, LookupProblem> {
         let name = annotation.target_path();
-        // A requirement file may mean a file beside itself.
+        // A requirement file may name a file relative to itself.
         let name = match file.is_requirements && !name.contains("://") {
             true => Cow::Owned(format!("{name}\0{}", file.path)),
             false => Cow::Borrowed(name),
@@ -286,12 +286,12 @@ impl Documents {
         index
     }
 
-    /// Managed requirements that were asked for.
+    /// Requested managed requirements.
     pub fn managed(&self) -> &ManagedDocuments {
         &self.managed
     }
 
-    /// Looks for a file in the root, then around the file that names it, then in the folders above.
+    /// Searches a file in the root, then around the file that names it, then in the parent folders.
     fn nearby(&mut self, name: &Path, file: Option<&str>) -> Option<PathBuf> {
         let start = file.map_or(&*self.root, Path::new);
         let around = start.ancestors().map(|folder| folder.join(name));
@@ -323,7 +323,7 @@ impl Documents {
         Ok(self.parsed.entry(key).or_insert_with(|| Parsed::new(&text, &shown, format)).clone())
     }
 
-    /// Reads a file, or explains why it cannot be read in the words of the file alone.
+    /// Reads a file, or explains why it cannot be read, without the path.
     fn read_local(&self, local: &Path) -> (Option<Stamp>, Result<Arc<str>, Option<LookupProblem>>) {
         let unreadable = |message: String| Err(Some(LookupProblem::Unreadable(message)));
         if self.is_confined && !files::is_inside(&self.root, local) {

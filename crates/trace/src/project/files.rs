@@ -1,4 +1,4 @@
-//! Reads files, and tells paths and changes.
+//! Reads files, normalizes paths, and detects changes.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -33,11 +33,11 @@ pub fn show(root: &Path, path: &Path) -> Arc<str> {
 /// Why a file could not be read.
 #[derive(Debug)]
 pub enum Reading {
-    /// The system says so.
+    /// An error of the system.
     Failed(io::Error),
     /// It is a folder.
     Folder,
-    /// It is not a file at all, but a pipe or a device.
+    /// It is a pipe or a device.
     Special,
     /// It is too large.
     Large {
@@ -50,12 +50,12 @@ pub enum Reading {
     NotText {
         /// The line, from 1 on.
         line: u32,
-        /// Whether it looks like no text at all.
+        /// Whether it looks binary.
         is_binary: bool,
     },
 }
 
-/// Larger files are no source code.
+/// Larger files are not source code.
 const FILE_SIZE_MAX_BYTES: u64 = 100 << 20;
 /// How much of a buffer is kept for the next file.
 const BUFFER_SIZE_MAX_BYTES: usize = 1 << 20;
@@ -73,7 +73,7 @@ pub fn read_up_to(path: &Path, size_max_bytes: u64) -> Result<String, Reading> {
     String::from_utf8(bytes).map_err(|error| not_text(error.as_bytes(), error.utf8_error()))
 }
 
-/// Reads a file as text and hands it over. Many files share one buffer.
+/// Reads a file as text and passes it to a callback. Many files share one buffer.
 pub fn read_with<T>(path: &Path, run: impl FnOnce(&str) -> T) -> Result<T, Reading> {
     thread_local! {
         static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -84,7 +84,7 @@ pub fn read_with<T>(path: &Path, run: impl FnOnce(&str) -> T) -> Result<T, Readi
         let size = read_into(bytes, path, FILE_SIZE_MAX_BYTES)?;
         let text = std::str::from_utf8(&bytes[..size]).map_err(|error| not_text(&bytes[..size], error));
         let done = text.map(run);
-        // A large file shall not hold its memory for ever.
+        // A large file must not keep its memory forever.
         if bytes.capacity() > BUFFER_SIZE_MAX_BYTES {
             *bytes = Vec::new();
         }
@@ -134,7 +134,7 @@ fn not_text(bytes: &[u8], error: std::str::Utf8Error) -> Reading {
     }
 }
 
-/// Opens a file without waiting for the other end of a pipe.
+/// Opens a file without blocking on a pipe.
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
@@ -150,7 +150,7 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 impl Reading {
-    /// Whether there is no such file.
+    /// Whether the file does not exist.
     pub fn is_missing(&self) -> bool {
         let missing = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
         matches!(self, Reading::Failed(error) if missing.contains(&error.kind()))
@@ -186,7 +186,7 @@ impl Reading {
     }
 }
 
-/// What tells quickly whether a file changed.
+/// What reveals quickly whether a file has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     size: u64,
@@ -201,7 +201,7 @@ impl Stamp {
     }
 }
 
-/// Whether a path, however it gets there, ends inside of the root. What does not exist yet is judged by its folder.
+/// Whether a path ends inside of the root after resolving links. A missing file is judged by its folder.
 pub fn is_inside(root: &Path, path: &Path) -> bool {
     let Ok(root) = root.canonicalize() else {
         return false;

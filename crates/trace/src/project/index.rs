@@ -30,18 +30,18 @@ pub struct Index {
     files: Files,
     documents: Option<Documents>,
     extracted: Extracted,
-    /// Everything that was read or looked for, relative to the root.
+    /// Everything that was read or searched, relative to the root.
     known: BTreeSet<PathBuf>,
-    /// For each target how many annotations name it.
+    /// For each target the number of annotations that name it.
     n_uses: Vec<usize>,
-    /// Globs of files that matter.
+    /// The relevant globs.
     patterns: Vec<glob::Pattern>,
     /// The folders in which globs look for files, relative to the root.
     globbed: BTreeSet<PathBuf>,
     links: Vec<PathBuf>,
-    /// How often everything was looked at.
+    /// The number of full reloads.
     n_builds: u64,
-    /// The edition of managed requirements that was read.
+    /// The edition of the managed requirements.
     edition: u64,
     model: Arc<Model>,
 }
@@ -52,7 +52,7 @@ impl std::fmt::Debug for Index {
     }
 }
 
-/// What a change on disk changed here.
+/// The effect of a change on disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Whether specifications, sections or requirements came, went or changed.
@@ -61,12 +61,12 @@ pub struct Changes {
     pub sections: BTreeSet<u32>,
     /// The files whose citations changed.
     pub paths: BTreeSet<Arc<str>>,
-    /// Whether something else is said of the project as a whole.
+    /// Whether the problems of the project as a whole changed.
     pub general: bool,
 }
 
 impl Index {
-    /// Reads a project. Whatever is wrong with it is in the model.
+    /// Reads a project. Its problems are in the model.
     pub fn open(options: Options, environment: Box<Environment>) -> Index {
         let mut index = Index {
             options,
@@ -88,22 +88,22 @@ impl Index {
         index
     }
 
-    /// What is known now.
+    /// The current state.
     pub fn model(&self) -> Arc<Model> {
         self.model.clone()
     }
 
-    /// The project as it was configured when everything was read last; nothing if the configuration is wrong.
+    /// The configured project at the last full reload; none if the configuration is invalid.
     pub fn project(&self) -> Option<&Project> {
         self.project.as_ref()
     }
 
-    /// How often everything was looked at: as long as that is the same, so are the folders.
+    /// The number of full reloads: while it is the same, so are the folders.
     pub fn n_builds(&self) -> u64 {
         self.n_builds
     }
 
-    /// Whether a path, relative to the root, is that of a file that was read.
+    /// Whether a path, relative to the root, is a file that was read.
     pub fn has_file(&self, path: &Path) -> bool {
         self.files.contains_key(&*path.to_string_lossy())
     }
@@ -113,8 +113,8 @@ impl Index {
         &self.options.root
     }
 
-    /// Follows changes of files and folders, which are given relative to the root. Those that do not matter change
-    /// nothing. However many there are, everything is read again at most once.
+    /// Follows changes of files and folders, given relative to the root. Irrelevant ones have
+    /// no effect. Everything is reloaded at most once.
     pub fn follow(&mut self, paths: &[PathBuf]) -> Changes {
         let paths: BTreeSet<PathBuf> = paths.iter().cloned().collect();
         let mut edited = Vec::new();
@@ -132,12 +132,12 @@ impl Index {
         changes.unwrap_or_else(|| self.reload(&paths))
     }
 
-    /// The edition of managed requirements that the model shows.
+    /// The edition of managed requirements in the model.
     pub fn edition(&self) -> u64 {
         self.edition
     }
 
-    /// Follows changes of managed requirements. Those that nothing cites change nothing.
+    /// Follows changes of managed requirements. Uncited ones have no effect.
     pub fn follow_managed(&mut self) -> Changes {
         let now = self.options.managed.as_ref().map_or(0, |texts| texts.edition());
         if now == self.edition {
@@ -148,7 +148,7 @@ impl Index {
         if has_changed { self.reload(&BTreeSet::new()) } else { Changes::default() }
     }
 
-    /// Looks at every file for changes that nobody told of.
+    /// Checks every file for changes without a notification.
     pub fn refresh(&mut self) -> Changes {
         self.reload(&BTreeSet::new())
     }
@@ -169,7 +169,7 @@ impl Index {
         folders
     }
 
-    /// The files that are links, or in folders that are: changes of them may be told of under another name.
+    /// Files that are links, or in linked folders: their changes may be reported under another name.
     pub fn links(&self) -> &[PathBuf] {
         &self.links
     }
@@ -178,7 +178,7 @@ impl Index {
         self.options.config_path.as_deref().unwrap_or(Path::new(CONFIG_PATH))
     }
 
-    /// Tells whether a change of what is no known file may change anything.
+    /// Returns whether a change of an unknown path may matter.
     fn matters(&mut self, path: &Path) -> bool {
         // Whatever is below a path follows it in order.
         let next = self.known.range::<Path, _>((Bound::Included(path), Bound::Unbounded)).next();
@@ -187,7 +187,7 @@ impl Index {
         is_known || is_match() || self.has_arrived(path)
     }
 
-    /// Tells whether a folder has come in which there is something to read.
+    /// Returns whether a new folder contains relevant files.
     fn has_arrived(&mut self, path: &Path) -> bool {
         let is_above =
             self.globbed.range(path.to_path_buf()..).next().is_some_and(|folder| folder.starts_with(path));
@@ -202,7 +202,7 @@ impl Index {
         };
         let relative = |path: &PathBuf| path.strip_prefix(&self.options.root).unwrap_or(path).to_path_buf();
         self.globbed.extend(walk.folders.iter().map(relative));
-        // It may be allowed to look into it now, or not any more.
+        // Its permissions may have changed.
         let mut places = self.model.general.iter().flat_map(|problem| &problem.places);
         if !walk.failures.is_empty() || places.any(|place| Path::new(&*place.path) == path) {
             return true;
@@ -211,7 +211,7 @@ impl Index {
         walk.found.iter().map(relative).any(is_match)
     }
 
-    /// Reads source files again whose citations alone changed. `None` if more than that may have changed.
+    /// Reads source files again of which only citations changed. `None` if more may have changed.
     fn read_again(&mut self, edited: &[FilePlan]) -> Option<Changes> {
         if edited.iter().any(FilePlan::is_requirements) {
             return None;

@@ -1,4 +1,4 @@
-//! Lists the files of a project, and how each is read.
+//! Lists the files of a project, and the ways of reading each.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
@@ -15,7 +15,7 @@ use super::extracted::Extracted;
 use super::files::{Reading, is_inside, show};
 use super::{Options, Project, walk};
 
-/// A file, and all the ways in which it is read.
+/// A file, and the ways of reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePlan {
     /// Relative to the project, if it is in it.
@@ -36,30 +36,30 @@ impl FilePlan {
     }
 }
 
-/// How to read a file.
+/// A way of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileKind {
     /// As source code.
     Source {
         /// The marks of annotations.
         style: Style,
-        /// What annotations are that do not say so.
+        /// The default type of annotations.
         default_kind: AnnotationKind,
-        /// Where the file can be looked at.
+        /// The URL of the file.
         blob_link: Option<Arc<str>>,
     },
     /// As a requirement file.
     Requirements,
 }
 
-/// The files of a project, and the folders in which its globs look for them.
+/// The files of a project, and the folders in which its globs search.
 #[derive(Debug, Default)]
 pub struct Listing {
     /// Each path that a glob matches with a way of reading it. Sorted into plans when all are known.
     entries: Vec<(Arc<str>, Arc<FileKind>)>,
     /// Relative to the project, some more than once.
     pub folders: Vec<PathBuf>,
-    /// The globs of source code that match nothing.
+    /// The globs of source code without matches.
     pub unmatched: Vec<String>,
 }
 
@@ -102,7 +102,7 @@ impl Listing {
         });
     }
 
-    /// Leaves out the files that are outside of the project, wherever links lead, and warns of them.
+    /// Leaves out the files that are outside of the project after resolving links, with a warning.
     pub fn confine(&mut self, root: &Path) -> Vec<Diagnostic> {
         let mut folders: HashMap<PathBuf, bool> = HashMap::new();
         let mut outside: BTreeSet<Arc<str>> = BTreeSet::new();
@@ -124,7 +124,7 @@ impl Listing {
         outside.into_iter().map(warning).collect()
     }
 
-    /// Adds the requirement files that `extract` would write, as far as globs match them.
+    /// Adds the requirement files that `extract` would write, if globs match them.
     pub fn add_extracted(&mut self, project: &Project, extracted: &Extracted) {
         let kind = Arc::new(FileKind::Requirements);
         for pattern in requirement_globs(project) {
@@ -133,7 +133,7 @@ impl Listing {
         }
     }
 
-    /// Tells how to read each file, by path.
+    /// Determines how to read each file, by path.
     pub fn plans(&mut self) -> Vec<FilePlan> {
         self.entries.sort_by(|(first, kind), (second, other)| {
             let order =
@@ -150,7 +150,7 @@ impl Listing {
     }
 }
 
-/// The globs of a project's source code, and how each says that files are read.
+/// The globs of a project's source code, with the way of reading their files.
 pub fn sources(project: &Project) -> impl Iterator<Item = (&str, FileKind)> {
     let of_options = project.options.source_patterns.iter().map(|pattern| {
         let (style, pattern) = marks(pattern);
@@ -180,7 +180,7 @@ pub fn globs(project: &Project) -> Vec<&str> {
     sources.chain(of_options).chain(requirement_globs(project)).collect()
 }
 
-/// Cuts `(META,CONTENT)glob` into its marks and the glob.
+/// Splits `(META,CONTENT)glob` into its marks and the glob.
 pub fn marks(pattern: &str) -> (Style, &str) {
     let cut = pattern.strip_prefix('(').and_then(|rest| rest.split_once(')'));
     let Some((marks, glob)) = cut else {

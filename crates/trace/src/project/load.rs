@@ -1,4 +1,4 @@
-//! Reads all of a project on all cores and puts it together.
+//! Reads all of a project on all cores, and resolves it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -20,34 +20,34 @@ use super::listing::{FileKind, FilePlan, Listing};
 use super::problems::FileTexts;
 use super::{CONFIG_PATH, Phase, Project, Watch, scan};
 
-/// A project that was read.
+/// A loaded project.
 pub struct Loaded {
-    /// What is known of it.
+    /// Its model.
     pub model: Model,
     /// Its files, by path.
     pub files: Vec<FileState>,
-    /// The folders in which globs look for files, relative to the root, some more than once.
+    /// The folders in which globs search, relative to the root, some more than once.
     pub folders: Vec<PathBuf>,
     /// The requirements of configured specifications.
     pub extracted: Extracted,
 }
 
-/// A file as it was read.
+/// A loaded file.
 #[derive(Clone, Debug)]
 pub struct FileState {
-    /// What tells whether it changed since, if that is wanted.
+    /// What reveals a change, if needed.
     pub stamp: Option<Stamp>,
-    /// How it was read.
+    /// The ways of reading it.
     pub kinds: Vec<Arc<FileKind>>,
-    /// What was found in it.
+    /// Its contents.
     pub scanned: ScannedFile,
 }
 
 /// Files by their paths, as they were read before.
 pub type Files = HashMap<Arc<str>, FileState>;
 
-/// Reads a project. Files that did not change since they were read before are not read again; whoever has read
-/// nothing yet but will follow the project passes an empty map.
+/// Reads a project. Files that have not changed are not read again; a caller that
+/// will follow the project passes an empty map at first.
 pub fn load(
     project: &Project,
     documents: &mut Documents,
@@ -109,21 +109,21 @@ pub fn load(
     Loaded { model, files: states, folders: listing.folders, extracted }
 }
 
-/// What was read, before it is resolved.
+/// The loaded input, before it is resolved.
 pub struct Read<'a> {
     /// Files, by path.
     pub states: &'a [FileState],
-    /// Their texts, to show what is wrong in them.
+    /// Their texts, to show problems in them.
     pub texts: FileTexts<'a>,
-    /// What is wrong with the project as a whole.
+    /// Problems of the project as a whole.
     pub general: Vec<Diagnostic>,
     /// The files of source code.
     pub sources: Vec<Arc<str>>,
-    /// The globs of source code that match nothing.
+    /// The globs of source code without matches.
     pub unmatched: Vec<String>,
 }
 
-/// Resolves what was read, and makes a model of it. `open` opens the specifications that are wanted beside those that are cited.
+/// Resolves the input into a model. `open` opens specifications in addition to the cited ones.
 pub fn put_together(
     project: &Project,
     documents: &mut Documents,
@@ -171,7 +171,7 @@ pub fn put_together(
     Model::new(setting, general, targets, linked.collect(), problems.collect())
 }
 
-/// Opens the specifications that the configuration names: one that nobody cites is there all the same.
+/// Opens the specifications of the configuration, which are listed even without citations.
 fn open_configured(project: &Project, documents: &mut Documents) {
     for source in project.config.iter().flat_map(|config| &config.specifications) {
         if let Ok((target, _)) = documents.open(&source.source, source.format) {
@@ -180,7 +180,7 @@ fn open_configured(project: &Project, documents: &mut Documents) {
     }
 }
 
-/// Reads a file, unless it was read before and did not change.
+/// Reads a file, unless it was read before and has not changed.
 pub fn read(
     project: &Project,
     plan: &FilePlan,
@@ -191,7 +191,7 @@ pub fn read(
     let root = &project.options.root;
     let stamp = known.and_then(|_| Stamp::of(&root.join(&*plan.path)));
     let same = known.and_then(|known| known.get(&plan.path)).filter(|state| {
-        // What was forbidden may be allowed now, which no stamp tells.
+        // An unreadable file may have become readable, which its stamp does not show.
         let is_right = !plan.is_requirements() && state.scanned.problems.is_empty();
         is_right && stamp.is_some() && state.stamp == stamp && state.kinds == plan.kinds
     });
@@ -204,13 +204,13 @@ pub fn read(
     }
 }
 
-/// Why an annotation is not resolved, or is worth a look.
+/// Why an annotation is not resolved, or needs a message.
 pub enum Reason {
     /// Its specification could not be found.
     Specification(LookupProblem),
-    /// Its specification, by index, does not have what it cites.
+    /// Its specification, by index, does not contain what it cites.
     Broken(u32, Broken),
-    /// There is something to know about how it cites a managed requirement, by index.
+    /// There is a message about its citation of a managed requirement, by index.
     Managed(u32),
 }
 
@@ -223,7 +223,7 @@ pub struct Unresolved {
 }
 
 impl Unresolved {
-    /// Says what is wrong with it.
+    /// Describes the problem.
     pub fn describe(
         &self,
         texts: &mut FileTexts<'_>,
@@ -362,7 +362,7 @@ fn targets(project: &Project, documents: &Documents) -> Vec<NamedTarget> {
     named.collect()
 }
 
-/// Says so if there is nothing to do.
+/// Reports that there is nothing to do.
 fn emptiness(project: &Project, plans: &[FilePlan]) -> Option<Diagnostic> {
     let Some(config) = &project.config else {
         if !project.options.source_patterns.is_empty() {

@@ -1,4 +1,4 @@
-//! Managed requirements that annotations name: each is looked up once, whatever form its name has.
+//! Managed requirements that annotations name: each is looked up once, under all forms of its name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -11,14 +11,14 @@ use crate::target::{Target, TargetPath};
 use super::Project;
 use super::documents::LookupProblem;
 
-/// Why a managed requirement has no text where nobody says which project it is in.
+/// Why a managed requirement has no text if its project is unknown.
 const NO_SOURCE: &str = "there is no .spexus/project.toml that names its project";
 
-/// The managed requirements that were looked up so far.
+/// The managed requirements so far.
 #[derive(Debug)]
 pub struct ManagedDocuments {
     texts: Option<Arc<dyn ManagedTexts>>,
-    /// Whether citations are written so that Duvet understands them.
+    /// Whether citations are written in the form that Duvet accepts.
     is_for_duvet: bool,
     known: BTreeMap<ManagedName, KnownRequirement>,
 }
@@ -39,8 +39,8 @@ impl ManagedDocuments {
         }
     }
 
-    /// Whether a target is that of a managed requirement. Where nobody can be asked for texts, the long form is a URL
-    /// as it is to Duvet.
+    /// Whether a target names a managed requirement. Without a source of texts, the long form is a URL,
+    /// as in Duvet.
     pub fn is_one(&self, target: &str) -> bool {
         managed::is_managed(target)
             && (self.texts.is_some() || !target[managed::SCHEME.len()..].contains('/'))
@@ -65,7 +65,7 @@ impl ManagedDocuments {
         }
     }
 
-    /// Finds the document of a target; nothing if the target is not that of a managed requirement.
+    /// Finds the document of a target; none if the target does not name a managed requirement.
     pub fn find(&mut self, target: &str) -> Option<Result<(Target, Arc<Specification>), LookupProblem>> {
         self.is_one(target).then(|| {
             let name = ManagedName::parse(target).map_err(LookupProblem::Name)?;
@@ -109,14 +109,14 @@ impl ManagedDocuments {
         }
     }
 
-    /// Whether any of them would be answered otherwise now.
+    /// Whether any of them would have a different answer now.
     pub fn has_changed(&self) -> bool {
         let Some(texts) = self.texts.as_ref().filter(|_| !self.known.is_empty()) else { return false };
         let names: Vec<ManagedName> = self.known.keys().cloned().collect();
         texts.look_up(&names).iter().ne(self.known.values().map(|known| &known.lookup))
     }
 
-    /// What the reader should know about the source of texts.
+    /// A note about the source of texts.
     pub fn notes(&self) -> Vec<String> {
         self.texts.as_ref().map(|texts| texts.notes()).unwrap_or_default()
     }

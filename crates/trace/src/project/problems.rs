@@ -1,4 +1,4 @@
-//! Explains why annotations cannot be resolved, and what would be right.
+//! Describes why annotations cannot be resolved, and suggests the nearest valid text.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::documents::LookupProblem;
 use super::extracted::Extracted;
 use super::{Project, Texts, files};
 
-/// The texts of files with something wrong in them, each read once for all that is.
+/// The texts of files with problems, each read once.
 pub struct FileTexts<'a> {
     project: &'a Project,
     root: &'a Path,
@@ -37,19 +37,19 @@ impl<'a> FileTexts<'a> {
         FileTexts { project, root, extracted, texts: None, last: None, styles: None }
     }
 
-    /// The same with texts in place of files.
+    /// The same with texts instead of files.
     pub fn with(self, texts: &'a Texts) -> FileTexts<'a> {
         FileTexts { texts: Some(texts), ..self }
     }
 
-    /// How citations are written in a file.
+    /// The comment style of a file.
     pub fn style(&mut self, path: &str) -> StyleUse {
         let styles = self.styles.get_or_insert_with(|| self.project.styles());
         styles.iter().find(|used| used.is_of(path)).unwrap_or(&styles[0]).clone()
     }
 
-    /// Has something described that is wrong with an annotation of a file. `make` sees only the lines that matter, as
-    /// if the file began there, so that a file full of problems does not take the square of its length.
+    /// Describes a problem of an annotation. `make` sees only the relevant lines, as
+    /// if the file started there, so that a file full of problems takes linear time.
     pub fn describe(
         &mut self,
         path: &Arc<str>,
@@ -95,7 +95,7 @@ impl<'a> FileTexts<'a> {
     }
 }
 
-/// Describes why a configured specification could not be found.
+/// Describes why a configured specification was not found.
 pub fn configured(problem: &LookupProblem, source: &SpecificationSource) -> Diagnostic {
     problem.diagnostic().at(source.place.clone())
 }
@@ -153,7 +153,7 @@ impl LookupProblem {
 }
 
 impl link::Broken {
-    /// Says what is wrong with an annotation, and what would be right.
+    /// Describes a problem of an annotation, and suggests the nearest valid text.
     pub fn diagnostic(
         self,
         annotation: &Annotation,
@@ -198,7 +198,7 @@ impl link::Broken {
 }
 
 impl Explained {
-    /// Says what is worth knowing about a citation of a managed requirement, with the lines to write instead.
+    /// Describes a citation of a managed requirement, with the lines to write instead.
     pub fn diagnostic(
         self,
         annotation: &Annotation,
@@ -233,7 +233,7 @@ fn place(annotation: &Annotation, path: &Arc<str>, text: &str, span: Span, label
     }
 }
 
-/// Names some sections that there are.
+/// Names some existing sections.
 fn sections(specification: &Specification) -> String {
     let ids: Vec<&str> = specification.sections.iter().map(|section| &*section.id).take(8).collect();
     match specification.sections.len() {

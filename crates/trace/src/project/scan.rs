@@ -1,4 +1,4 @@
-//! Reads the annotations of files, each file once however many ways of reading it there are.
+//! Reads the annotations of files, each file once for all its ways of reading.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use super::extracted::Extracted;
 use super::files;
 use super::listing::{FileKind, FilePlan};
 
-/// Reads a file in all the ways that its plan has.
+/// Reads a file in all its ways.
 pub fn scan(root: &Path, plan: &FilePlan, extracted: &Extracted, interner: &Interner) -> ScannedFile {
     let section = plan.is_requirements().then(|| extracted.file(&plan.path)).flatten();
     let mut found: Vec<(Vec<Annotation>, &FileKind)> = Vec::with_capacity(plan.kinds.len());
     let mut problems: Vec<Diagnostic> = Vec::new();
-    // What is extracted takes the place of the file.
+    // Extracted requirements replace the file.
     let is_replaced = |kind: &FileKind| section.is_some() && *kind == FileKind::Requirements;
     if plan.kinds.iter().any(|kind| !is_replaced(kind)) {
         let read = files::read_with(&root.join(&*plan.path), |text| {
@@ -40,7 +40,7 @@ pub fn scan(root: &Path, plan: &FilePlan, extracted: &Extracted, interner: &Inte
     scanned(plan, found, problems, section.map(|section| section.specification.clone()))
 }
 
-/// Reads a text in all the ways that its plan has.
+/// Reads a text in all its ways.
 pub fn scan_text(plan: &FilePlan, text: &str, interner: &Interner) -> ScannedFile {
     let mut problems: Vec<Diagnostic> = Vec::new();
     let found = plan.kinds.iter().map(|kind| {
@@ -93,7 +93,7 @@ fn source_file(path: &Arc<str>, kind: &FileKind) -> SourceFile {
     SourceFile { path: path.clone(), blob_link, is_requirements }
 }
 
-/// Puts the annotations of a file in the order of reports. One that is found twice in the same way is one.
+/// Sorts the annotations of a file in the order of reports, and removes duplicates.
 fn merge(
     mut found: impl ExactSizeIterator<Item = Vec<Annotation>>,
     sources: &[SourceFile],

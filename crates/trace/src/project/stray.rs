@@ -1,4 +1,4 @@
-//! Finds comments that somebody meant as citations, and that are none: quotes without a target, quotes after a gap,
+//! Finds comments that look like citations but are ignored: quotes without a target, quotes after a gap,
 //! marks that their file does not use.
 
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::text::{self, Span};
 
 use super::read_inside;
 
-/// Looks through the source code of a project. Files that cannot be read are somebody else's problem.
+/// Searches the source code of a project. Unreadable files are reported elsewhere.
 pub fn strays(model: &Model) -> Vec<Diagnostic> {
     let found = model.setting.sources.par_iter().map(|path| {
         let used = model.setting.styles.iter().filter(|used| used.is_of(path));
@@ -26,7 +26,7 @@ pub fn strays(model: &Model) -> Vec<Diagnostic> {
     found.flatten().collect()
 }
 
-/// What a line is to annotations.
+/// The role of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Meta,
@@ -40,7 +40,7 @@ fn strays_in(model: &Model, path: &Arc<str>, text: &str, styles: &[&Style]) -> V
     let mut known = (0, 1);
     let mut at = |line: &str, label: &str| Place::near(path, text, Span::of(line, text), label, &mut known);
     for style in styles {
-        // In `#=` and `#` the mark of a quote is that of any comment.
+        // With `#=` and `#` the mark of a quote is that of any comment.
         let has_quotes = !style.content.is_empty() && !style.meta.starts_with(&*style.content);
         let spaced = Spaced::of(path, style);
         let mut before = Role::Other;
@@ -94,17 +94,17 @@ fn role(line: &str, style: &Style) -> Role {
     } else if line.starts_with(&*style.meta) {
         Role::Meta
     } else if let Some(quote) = line.strip_prefix(&*style.content) {
-        // Something else may begin so, such as code that was commented out: `//#define`.
+        // Other text may start in the same way, such as disabled code: `//#define`.
         if quote.is_empty() || quote.starts_with([' ', '\t']) { Role::Quote } else { Role::Other }
     } else {
         Role::Other
     }
 }
 
-/// The longest mark that is looked for.
+/// The longest recognised mark.
 const MARK_SIZE_MAX_BYTES: usize = 8;
 
-/// Returns the mark of a line that names a specification of the project in a style which its file does not have.
+/// Returns the mark of a line that names a specification of the project in a style that its file does not use.
 fn foreign_mark<'a>(model: &Model, line: &'a str, styles: &[&Style]) -> Option<&'a str> {
     let end = line.bytes().take(MARK_SIZE_MAX_BYTES).position(|byte| byte == b'=')? + 1;
     let (mark, target) = line.split_at(end);

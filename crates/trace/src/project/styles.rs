@@ -6,7 +6,7 @@ use crate::comment::{Style, StyleUse};
 use super::{Project, listing};
 
 impl Project {
-    /// Lists the styles that citations may be written in, each with the files that have it.
+    /// Lists the comment styles of citations, each with its files.
     pub fn styles(&self) -> Vec<StyleUse> {
         let mut styles: Vec<StyleUse> = Vec::new();
         let mut add = |style: Style, default_kind: AnnotationKind, pattern: &str| {

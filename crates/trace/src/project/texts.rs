@@ -1,4 +1,4 @@
-//! Loads texts of files that need not be on disk, such as those of another commit, as if the project consisted of them alone.
+//! Loads texts that need not be on disk, such as those of another commit, as if the project consisted of them alone.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -26,7 +26,7 @@ const MATCHING: MatchOptions = MatchOptions {
     require_literal_leading_dot: false,
 };
 
-/// The globs of a project's source code, with how each says that files are read.
+/// The globs of a project's source code, with the way of reading their files.
 #[derive(Debug)]
 pub struct Sources(Vec<(Pattern, Arc<FileKind>)>);
 
@@ -52,7 +52,7 @@ impl Project {
         plans.into_iter().filter(FilePlan::is_source).map(|plan| plan.path).collect()
     }
 
-    /// Resolves the citations in some texts. Specifications are read as far as the texts cite them, requirements of
+    /// Resolves the citations in some texts. Only cited specifications are read, requirements of
     /// configured specifications are not extracted, and texts that no glob matches are left out.
     pub fn load_texts(&self, documents: &mut Documents, texts: &Texts) -> Model {
         let (sources, interner) = (self.sources(), Interner::default());

@@ -1,26 +1,26 @@
-//! Lists what a glob matches, as the `glob` crate does, but for links: those that lead in circles are not followed,
-//! and where nothing outside may be read, those that lead there are not either.
+//! Lists the matches of a glob like the `glob` crate, except for links: cyclic ones are not followed,
+//! nor, if nothing outside may be read, those that lead there.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use glob::{Pattern, PatternError};
 
-/// Where a glob led.
+/// The result of a glob.
 #[derive(Debug, Default)]
 pub struct Walk {
-    /// What it matches, in order.
+    /// Its matches, sorted.
     pub found: Vec<PathBuf>,
-    /// The folders that were looked into, or would have been if they were there; some more than once.
+    /// The folders that were searched, or would have been if they existed; some more than once.
     pub folders: Vec<PathBuf>,
-    /// What could not be looked into.
+    /// Unreadable folders.
     pub failures: Vec<(PathBuf, Failure)>,
 }
 
-/// Why a folder was not looked into.
+/// Why a folder was not searched.
 #[derive(Debug)]
 pub enum Failure {
-    /// The system says so.
+    /// An error of the system.
     Unreadable(io::Error),
     /// It is outside of the project.
     Outside,
@@ -28,12 +28,12 @@ pub enum Failure {
     TooMany,
 }
 
-/// Two links in each of forty folders lead to more paths than anybody can list.
+/// Two links in each of forty folders lead to more paths than can be listed.
 const LINKS_MAX: usize = 10_000;
 
-/// Lists what a glob matches, seen from a folder. If `inside` is given, nothing outside of it is looked at.
+/// Lists the matches of a glob, relative to a folder. With `inside`, nothing outside of it is read.
 pub fn walk(base: &Path, pattern: &str, inside: Option<&Path>) -> Result<Walk, PatternError> {
-    // What is wrong with it is told with its place in the whole.
+    // Errors have their position in the whole glob.
     Pattern::new(pattern)?;
     let mut start = base.to_path_buf();
     let mut parts = Vec::new();
@@ -96,7 +96,7 @@ struct Walker<'a> {
 }
 
 impl Walker<'_> {
-    /// Matches what is in a folder. `linked` are the real folders in which links on the way here stand.
+    /// Matches the entries of a folder. `linked` are the real folders of the links on the path to it.
     fn descend(&mut self, folder: &Path, parts: &[Part], linked: &mut Vec<PathBuf>) {
         let Some((part, rest)) = parts.split_first() else { return };
         self.walk.folders.push(folder.to_path_buf());
@@ -138,7 +138,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Descends into a folder unless it is a link that leads out, in a circle, or to too many.
+    /// Descends into a folder unless it is a link that leads outside, in a cycle, or to too many folders.
     fn enter(
         &mut self,
         from: &Path,
@@ -170,7 +170,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Lists what is in a folder, by name: sorting all paths at the end then has nearly nothing to do.
+    /// Lists the entries of a folder, by name: sorting all paths at the end then has nearly nothing to do.
     fn list(&mut self, folder: &Path) -> Vec<Entry> {
         let entries = match folder.read_dir() {
             Ok(entries) => entries,

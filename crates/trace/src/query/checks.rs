@@ -1,4 +1,4 @@
-//! The checks that need no coverage: implementation, test, duplicates.
+//! The checks that need no coverage report: implementation, test, duplicates.
 
 use rayon::prelude::*;
 
@@ -8,13 +8,13 @@ use super::{QueryFinding, QueryOutcome, Related};
 use crate::annotation::AnnotationKind;
 use crate::report::Report;
 
-/// What checks work with.
+/// The input of checks.
 pub struct Context<'a> {
     /// The project.
     pub report: &'a Report<'a>,
     /// Its texts.
     pub texts: QuotedTexts<'a>,
-    /// What the query is about.
+    /// The scope of the query.
     pub filter: &'a AnnotationFilter,
 }
 
@@ -23,15 +23,15 @@ impl Context<'_> {
         self.report.annotations[number as usize].annotation.kind
     }
 
-    /// Whether the query is about an annotation.
+    /// Whether an annotation is in the scope.
     fn picks(&self, number: u32) -> bool {
         self.filter.picks(self.report.annotations[number as usize].annotation)
     }
 
-    /// Makes a finding for each annotation of a kind that the query is about, and for each quote on the way that is
-    /// nowhere word for word.
+    /// Creates a finding for each annotation of a type in the scope, and for each candidate quote that does not
+    /// occur word for word.
     ///
-    /// The filter picks what is looked at, never what covers it: it cannot make something missing that is there.
+    /// The filter selects what is checked, never what covers it: it cannot make something look missing.
     pub fn each(
         &self,
         kind: AnnotationKind,
@@ -49,7 +49,7 @@ impl Context<'_> {
         findings
     }
 
-    /// Finds out how an annotation is covered by those of some kinds. Without an answer its quote is nowhere.
+    /// Determines how annotations of some types cover another one. None if its own quote does not occur.
     pub fn cover(
         &self,
         number: u32,
@@ -62,7 +62,7 @@ impl Context<'_> {
     }
 }
 
-/// Every requirement is implemented, true without code, or left out for a reason.
+/// Every requirement is implemented, implied, or an exception.
 pub fn implementation(context: &Context<'_>) -> Vec<QueryFinding> {
     const DONE: &[AnnotationKind] =
         &[AnnotationKind::Citation, AnnotationKind::Implication, AnnotationKind::Exception];
@@ -99,7 +99,7 @@ pub fn test(context: &Context<'_>) -> Vec<QueryFinding> {
     })
 }
 
-/// No annotation says what others of its kind say already.
+/// No annotation repeats others of its type.
 pub fn duplicates(context: &Context<'_>) -> Vec<QueryFinding> {
     let of_kind = |kind| {
         context.each(kind, |number| {
@@ -121,7 +121,7 @@ pub fn duplicates(context: &Context<'_>) -> Vec<QueryFinding> {
     AnnotationKind::ALL.into_iter().flat_map(of_kind).collect()
 }
 
-/// Says in one word how an annotation is covered.
+/// The outcome of a cover.
 pub fn outcome(cover: &QuoteCover) -> QueryOutcome {
     match (cover.is_whole(), cover.by.is_empty()) {
         (true, _) => QueryOutcome::Complete,

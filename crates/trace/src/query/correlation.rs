@@ -1,4 +1,4 @@
-//! The checks with coverage: every test ran, and what it tests ran in the same measurement.
+//! The checks with coverage reports: every test ran, together with what it tests.
 
 use super::checks::Context;
 use super::execution::LineExecution;
@@ -10,7 +10,7 @@ use crate::annotation::AnnotationKind;
 const TESTED: &[AnnotationKind] =
     &[AnnotationKind::Citation, AnnotationKind::Implication, AnnotationKind::Exception];
 
-/// Looks at every test, or at those alone that may have run.
+/// Checks every test, or only those that may have run.
 pub fn check(
     context: &Context<'_>,
     measurements: &[Measurement],
@@ -33,8 +33,7 @@ pub fn check(
     })
 }
 
-/// A test shows something about an implementation only where both ran: that one ran here and the other there says
-/// nothing.
+/// A test is evidence for an implementation only if both ran in the same measurement.
 fn correlate(number: u32, test: LineExecution, tested: &[u32], measurements: &[Measurement]) -> QueryFinding {
     if test != LineExecution::Executed {
         let related = tested.iter().map(|other| Related::new(*other)).collect();
@@ -54,7 +53,7 @@ fn correlate(number: u32, test: LineExecution, tested: &[u32], measurements: &[M
     QueryFinding { related, ..QueryFinding::new(number, outcome) }
 }
 
-/// What measurements say together: executed if one says so, else what tells most.
+/// The combined result of measurements: executed if one says so, otherwise the most informative one.
 fn best<'a>(number: u32, measurements: impl Iterator<Item = &'a Measurement>) -> LineExecution {
     let weight = |execution: &LineExecution| match execution {
         LineExecution::NotExecuted => 0,

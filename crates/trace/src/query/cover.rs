@@ -1,6 +1,6 @@
 //! Which annotations quote the text that another one quotes, and whether together they quote all of it.
 //!
-//! Unlike reports, queries take quotes word for word: one with an edit is found nowhere.
+//! Unlike reports, queries match quotes word for word: a quote with an edit does not match.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,27 +12,27 @@ use super::CitedAt;
 use crate::quote::normalize::{Normalized, normalize};
 use crate::report::Report;
 
-/// The quotes of a project, and the texts they are from, made alike.
+/// The quotes of a project, and their normalized sections.
 pub struct QuotedTexts<'a> {
     report: &'a Report<'a>,
     /// For each annotation the index of its specification and of the section there.
     places: Vec<Option<(u32, u32)>>,
     sections: HashMap<(u32, u32), String>,
     quotes: Vec<String>,
-    /// For each annotation where its quote starts in its section, every time.
+    /// For each annotation all occurrences of its quote in the section.
     starts: Vec<Vec<usize>>,
-    /// By target as written: only annotations that write it alike can cover each other.
+    /// By target as written: only annotations with the same spelling can cover each other.
     by_target: HashMap<&'a str, Vec<u32>>,
 }
 
 /// How the text of an annotation is covered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QuoteCover {
-    /// Those that share some of the text.
+    /// The annotations that share some of the text.
     pub by: Vec<u32>,
-    /// The parts of the quote, made alike, that nobody shares.
+    /// The normalized parts of the quote that none shares.
     gaps: Vec<Range<usize>>,
-    /// Those that were candidates, but whose quotes are not in the section word for word.
+    /// Candidates whose quotes do not occur in the section word for word.
     pub unmatched: Vec<u32>,
 }
 
@@ -72,11 +72,11 @@ impl<'a> QuotedTexts<'a> {
         QuotedTexts { report, places, sections, quotes, starts, by_target }
     }
 
-    /// Finds out who covers an annotation. None if its own quote is not in the section word for word.
+    /// Determines what covers an annotation. None if its own quote does not occur in the section word for word.
     pub fn cover(&self, number: u32, is_candidate: impl Fn(u32) -> bool) -> Option<QuoteCover> {
         let annotation = &self.report.annotations[number as usize].annotation;
         if annotation.quote.trim().is_empty() {
-            // It quotes nothing, and nothing is missing.
+            // Without a quote nothing is missing.
             return Some(QuoteCover::default());
         }
         let start = *self.starts[number as usize].first()?;
@@ -114,7 +114,7 @@ impl<'a> QuotedTexts<'a> {
         )
     }
 
-    /// Returns the words of an annotation that nobody shares.
+    /// Returns the words of an annotation that no other shares.
     pub fn missing(&self, number: u32, cover: &QuoteCover) -> Vec<String> {
         let quote = &self.report.annotations[number as usize].annotation.quote;
         let normalized = Normalized::new(quote);
@@ -133,7 +133,7 @@ fn find_all(section: &str, quote: &str) -> Vec<usize> {
     memchr::memmem::find_iter(section.as_bytes(), quote.as_bytes()).collect()
 }
 
-/// Of all occurrences of a quote takes the one that shares most with a range, else the nearest, and returns what they
+/// Of all occurrences of a quote chooses the one that shares most with a range, or the nearest, and returns what they
 /// share.
 fn best(starts: &[usize], length: usize, own: &Range<usize>) -> Option<Range<usize>> {
     let mut best: Option<(usize, Range<usize>)> = None;

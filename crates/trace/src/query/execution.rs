@@ -1,7 +1,7 @@
-//! Tells whether the code that an annotation stands above ran.
+//! Determines whether the code below an annotation ran.
 //!
-//! An annotation speaks of the first line below it that is neither blank, nor a comment, nor another annotation. If
-//! the language is known, a line that cannot run by itself, such as the head of a method, ran if what it introduces
+//! An annotation applies to the first line below it that is neither blank, nor a comment, nor another annotation. If
+//! the language is known, a line that cannot run by itself, such as the head of a method, ran if its body
 //! did.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use super::line::{self, Block, Class};
 /// For each line that has code, from 1 on, whether it ran.
 pub type LineRuns = BTreeMap<u32, bool>;
 
-/// What became of the code that an annotation speaks of.
+/// The execution of the code below an annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineExecution {
     /// It ran.
@@ -22,14 +22,14 @@ pub enum LineExecution {
     NotExecuted,
     /// It cannot run: there are only declarations, or nothing at all.
     Structural,
-    /// It cannot be told, because of this line; 0 if the file ends before there is any code.
+    /// Unknown because of this line; 0 if the file ends before there is any code.
     Unknown(u32),
 }
 
-/// The source code of a file, as far as executions are concerned.
+/// The source code of a file, for the purpose of executions.
 #[derive(Debug)]
 pub enum SourceCode {
-    /// In a language that we know.
+    /// In a supported language.
     Known {
         /// For each line what it holds, if that is known.
         classes: Vec<Option<Class>>,
@@ -38,7 +38,7 @@ pub enum SourceCode {
     },
     /// In another language.
     Plain(Vec<Option<Class>>),
-    /// It should be in a language that we know, but these lines are not.
+    /// In a supported language, but these lines cannot be parsed.
     Broken(Vec<u32>),
 }
 
@@ -64,7 +64,7 @@ impl SourceCode {
         SourceCode::Known { classes, blocks }
     }
 
-    /// Tells what became of the code below an annotation.
+    /// Determines the execution of the code below an annotation.
     pub fn execution(&self, (first, last): (u32, u32), runs: &LineRuns) -> LineExecution {
         match self {
             SourceCode::Broken(lines) => LineExecution::Unknown(lines.first().copied().unwrap_or_default()),
@@ -79,7 +79,7 @@ impl SourceCode {
             SourceCode::Known { classes, blocks } => {
                 let bounds = (runs.keys().next(), runs.keys().next_back());
                 if bounds.0 == Some(&0) || bounds.1.is_some_and(|line| *line as usize > classes.len()) {
-                    // The file is not the one that ran.
+                    // The measured file was a different one.
                     return LineExecution::Unknown(first);
                 }
                 match target(classes, last) {
@@ -91,7 +91,7 @@ impl SourceCode {
     }
 }
 
-/// The lines and blocks of a file, or the lines that are wrong in it.
+/// The lines and blocks of a file, or its invalid lines.
 type Parsed = Result<(Vec<Option<Class>>, Vec<Block>), Vec<u32>>;
 
 /// Parses a file in a language whose grammar is built in.
@@ -106,7 +106,7 @@ fn parse(_path: &str, _text: &str) -> Option<Parsed> {
     None
 }
 
-/// Finds the line that an annotation speaks of. None if its block or the file ends before.
+/// Finds the line that an annotation applies to. None if its block or the file ends before.
 fn target(classes: &[Option<Class>], last: u32) -> Option<u32> {
     for (index, class) in classes.iter().enumerate().skip(last as usize) {
         let line = index as u32 + 1;

@@ -1,8 +1,8 @@
-//! Which annotations a query is about.
+//! The scope of a query.
 
 use crate::annotation::Annotation;
 
-/// Picks annotations by section and by text. Empty lists pick all.
+/// Selects annotations by section and by text. Empty lists select all.
 #[derive(Clone, Debug, Default)]
 pub struct AnnotationFilter {
     sections: Vec<(String, Option<String>)>,
@@ -22,7 +22,7 @@ impl AnnotationFilter {
         }
     }
 
-    /// Whether an annotation is meant.
+    /// Whether an annotation is selected.
     pub fn picks(&self, annotation: &Annotation) -> bool {
         self.picks_section(annotation) && self.picks_quote(annotation)
     }
@@ -43,7 +43,7 @@ impl AnnotationFilter {
         self.quotes.iter().any(|part| quote.contains(part.as_str()))
     }
 
-    /// Lists what was asked for and picks nothing, as it was written but for case.
+    /// Lists the filters that select nothing.
     pub fn idle<'a>(&self, annotations: impl Iterator<Item = &'a Annotation> + Clone) -> Vec<String> {
         let mut idle = Vec::new();
         for section in &self.sections {

@@ -31,7 +31,7 @@ struct CheckRow<'a> {
     check: &'static str,
     #[serde(rename = "passed")]
     is_passed: bool,
-    /// How often each outcome is there.
+    /// The number of findings with each outcome.
     counts: serde_json::Map<String, serde_json::Value>,
     #[serde(rename = "coverage_reports", skip_serializing_if = "Option::is_none")]
     n_measurements: Option<usize>,
@@ -46,7 +46,7 @@ struct FindingRow<'a> {
     #[serde(flatten)]
     annotation: AnnotationRow<'a>,
     quote: &'a str,
-    /// Words that are neither implemented nor tested, where others are.
+    /// Words that are neither implemented nor tested, if others are.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     missing: &'a [String],
     related: Vec<AnnotationRow<'a>>,
@@ -63,7 +63,7 @@ struct AnnotationRow<'a> {
     specification_line: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     execution: Option<&'static str>,
-    /// The line because of which it cannot be told whether the code ran.
+    /// The line that makes the execution unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown_line: Option<u32>,
 }

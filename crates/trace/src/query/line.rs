@@ -1,13 +1,13 @@
-//! What the lines of source code hold, as far as it matters for telling whether they ran.
+//! The contents of source lines, as far as they matter for executions.
 
-/// What a line holds. A line may hold several things at once.
+/// The contents of a line, which may be several at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Class(u8);
 
 impl Class {
-    /// Something that does something.
+    /// A statement.
     pub const STATEMENT: Class = Class(1);
-    /// Something that only says what there is.
+    /// A declaration.
     pub const DECLARATION: Class = Class(1 << 1);
     /// The start of a block.
     pub const OPENING: Class = Class(1 << 2);
@@ -19,7 +19,7 @@ impl Class {
     pub const ANNOTATION: Class = Class(1 << 5);
     /// Nothing.
     pub const BLANK: Class = Class(1 << 6);
-    /// A place that other code may jump to.
+    /// A jump target.
     pub const LABEL: Class = Class(1 << 7);
 
     /// Adds what another one holds.
@@ -54,7 +54,7 @@ impl Block {
     }
 }
 
-/// The lines of a file in a language that we do not know: blank ones, and others.
+/// The lines of a file in an unsupported language: blank ones, and others.
 pub fn plain(text: &str) -> Vec<Option<Class>> {
     text.lines().map(|line| line.trim().is_empty().then_some(Class::BLANK)).collect()
 }

@@ -11,10 +11,10 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::project::{Options, files, listing};
 use crate::report::Report;
 
-/// Reports of very large projects are long, but not longer.
+/// The maximal size of a report.
 const REPORT_SIZE_MAX_BYTES: u64 = 1 << 30;
 
-/// Reads the JaCoCo reports that globs match. Also returns what is worth a look.
+/// Reads the JaCoCo reports that globs match. Also returns warnings.
 pub fn measure(
     report: &Report<'_>,
     patterns: &[String],

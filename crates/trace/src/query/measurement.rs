@@ -1,4 +1,4 @@
-//! What a coverage report says of the annotations of a project.
+//! The results of a coverage report for the annotations of a project.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,16 @@ use super::jacoco::JacocoCoverage;
 use crate::diagnostic::{self, Diagnostic, Place};
 use crate::report::Report;
 
-/// What became of each annotation in a file that a coverage report knows.
+/// The execution of each annotation in a file of a coverage report.
 #[derive(Debug, Default)]
 pub struct Measurement {
     executions: HashMap<u32, LineExecution>,
 }
 
 impl Measurement {
-    /// Tells what became of the code that an annotation speaks of.
+    /// Determines the execution of the code below an annotation.
     pub fn execution(&self, number: u32) -> LineExecution {
-        // What no report knows did not run.
+        // Files without a report did not run.
         self.executions.get(&number).copied().unwrap_or(LineExecution::NotExecuted)
     }
 }
@@ -33,7 +33,7 @@ pub struct Sources<'a> {
     pub read: &'a (dyn Fn(&Arc<str>) -> Result<String, Diagnostic> + Sync),
 }
 
-/// Looks up the annotations of a project in coverage reports, each with its path. Also returns what is worth a look.
+/// Looks up the annotations of a project in coverage reports, each with its path. Also returns warnings.
 pub fn measure(
     report: &Report<'_>,
     sources: &Sources<'_>,

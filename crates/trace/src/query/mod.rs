@@ -1,6 +1,6 @@
-//! Queries: checks on the annotations of a project, each with a verdict and with what led to it.
+//! Queries: checks of the annotations of a project, each with a verdict and its findings.
 //!
-//! The verdicts are those of Duvet; how they are shown is ours.
+//! The verdicts are Duvet's; the output is ours.
 
 pub mod checks;
 pub mod correlation;
@@ -26,18 +26,18 @@ use execution::LineExecution;
 use filter::AnnotationFilter;
 use measurement::Measurement;
 
-/// What can be checked.
+/// The checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryCheck {
     /// Every requirement is implemented.
     Implementation,
     /// Every implementation is tested.
     Test,
-    /// Every test ran, and what it tests ran with it.
+    /// Every test ran, together with what it tests.
     Coverage,
-    /// The same, for tests alone that ran.
+    /// The same, only for tests that ran.
     ExecutedCoverage,
-    /// Nothing is said twice.
+    /// Nothing is repeated.
     Duplicates,
 }
 
@@ -51,7 +51,7 @@ impl QueryCheck {
         QueryCheck::Duplicates,
     ];
 
-    /// The name that people write.
+    /// The name.
     pub fn name(self) -> &'static str {
         match self {
             QueryCheck::Implementation => "implementation",
@@ -68,36 +68,36 @@ impl QueryCheck {
     }
 }
 
-/// What a check found out.
+/// The result of a check.
 #[derive(Debug)]
 pub struct QueryAnswer {
     /// Which check.
     pub check: QueryCheck,
-    /// One for each annotation that was looked at, and for each quote that was in the way.
+    /// One for each checked annotation, and for each candidate quote that does not occur.
     pub findings: Vec<QueryFinding>,
-    /// How many coverage reports there were, if the check needs any.
+    /// The number of coverage reports, if the check needs any.
     pub n_measurements: Option<usize>,
 }
 
 impl QueryAnswer {
-    /// Whether nothing is wrong.
+    /// Whether it passes.
     pub fn is_passed(&self) -> bool {
         self.findings.iter().all(|finding| finding.outcome.is_passed())
     }
 }
 
-/// What was found out about an annotation.
+/// The finding about an annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryFinding {
     /// Its number.
     pub annotation: u32,
-    /// In one word.
+    /// The outcome.
     pub outcome: QueryOutcome,
-    /// Whether its own code ran, if that was asked.
+    /// Whether its own code ran, if relevant.
     pub execution: Option<LineExecution>,
     /// The annotations that share text with it.
     pub related: Vec<Related>,
-    /// The words that none of them has, if they have some of the text.
+    /// The words that none of them has, if they share some of the text.
     pub missing: Vec<String>,
 }
 
@@ -112,7 +112,7 @@ impl QueryFinding {
 pub struct Related {
     /// Its number.
     pub annotation: u32,
-    /// Whether its code ran, if that was asked.
+    /// Whether its code ran, if relevant.
     pub execution: Option<LineExecution>,
 }
 
@@ -122,36 +122,36 @@ impl Related {
     }
 }
 
-/// What was found out about an annotation, in one word.
+/// The outcome for an annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum QueryOutcome {
     /// All of its text is implemented, or tested.
     Complete,
-    /// The test ran, and what it tests ran with it.
+    /// The test ran, together with what it tests.
     Executed,
-    /// Nobody else of its kind quotes its text.
+    /// No other annotation of its type quotes its text.
     Unique,
-    /// Others of its kind quote some of its text.
+    /// Others of its type quote some of its text.
     Overlap,
-    /// The test did not run and is not looked at.
+    /// The test did not run and is not checked.
     Skipped,
-    /// Others of its kind quote all of its text, or it quotes none.
+    /// Others of its type quote all of its text, or it has no quote.
     Duplicate,
     /// Some of its text is implemented, or tested.
     Partial,
     /// Some or all of its text is implemented, but a todo is left.
     Mixed,
-    /// A todo is all there is.
+    /// There is only a todo.
     Todo,
-    /// Nothing is there.
+    /// There is nothing.
     Missing,
-    /// The test is about text that nobody implements.
+    /// The test is about text without an implementation.
     NoImplementation,
-    /// The test did not run, or nobody knows.
+    /// The test did not run, or it is unknown.
     TestNotExecuted,
     /// The test ran, but not all that it tests.
     ImplementationNotExecuted,
-    /// Its quote is in the section only nearly, not word for word.
+    /// Its quote occurs in the section only with an edit.
     Unmatched,
 }
 
@@ -179,7 +179,7 @@ impl QueryOutcome {
         self <= QueryOutcome::Skipped
     }
 
-    /// The name by which tools know it.
+    /// The name for tools.
     pub fn name(self) -> &'static str {
         match self {
             QueryOutcome::Complete => "complete",
@@ -200,7 +200,7 @@ impl QueryOutcome {
     }
 }
 
-/// Where the text of an annotation stands.
+/// The position of an annotation's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CitedAt {
     /// The index of the specification in the report.

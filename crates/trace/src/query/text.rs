@@ -9,7 +9,7 @@ use crate::comment::Style;
 use crate::report::Report;
 use crate::target::TargetPath;
 
-/// Writes answers: what is wrong in full, what is right as a number, or in full too.
+/// Writes answers: findings with problems in full, others as a number or also in full.
 pub fn write(
     report: &Report<'_>,
     answers: &[QueryAnswer],
@@ -104,7 +104,7 @@ impl TextAnswer<'_> {
         }
     }
 
-    /// Says where an annotation stands.
+    /// Writes the place of an annotation.
     fn place(&self, number: u32) -> String {
         let numbered = &self.report.annotations[number as usize];
         format!("{}:{}", self.report.files[numbered.file as usize].path, numbered.annotation.line)

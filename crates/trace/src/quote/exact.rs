@@ -1,15 +1,15 @@
-//! Finds a quote as it is.
+//! Finds exact occurrences of a quote.
 //!
-//! A general search prepares the needle first, which for a quote takes longer than the search. Quotes have rare bytes,
-//! so these are looked for instead; only where that is no help is the needle prepared.
+//! A general search preprocesses the needle, which for a quote takes longer than the search. Quotes have rare bytes,
+//! so these are searched instead; the needle is preprocessed only if that is too slow.
 
-/// How much may be compared in vain, in bytes, before the general search takes over.
+/// How many bytes may be compared without a match before the general search takes over.
 const WASTE_MAX_BYTES: usize = 4_096;
 
-/// How much of a needle is looked at for a rare byte.
+/// How much of a needle is searched for a rare byte.
 const LOOKED_AT_BYTES: usize = 32;
 
-/// Characters from rare to frequent, in the prose of specifications. What is not here is rarer.
+/// Characters from rare to frequent, in the prose of specifications. Others are rarer.
 const FREQUENT: &[u8] = b"()-MASTIzjqxk.,vbwgpyfmhduclrsnoaite ";
 
 /// Finds the first occurrence.
@@ -23,7 +23,7 @@ fn find_by(haystack: &[u8], needle: &[u8], pivot: usize) -> Option<usize> {
     let mut waste = 0;
     for at in memchr::memchr_iter(needle[pivot], haystack.get(pivot..)?) {
         let candidate = haystack.get(at..at + needle.len())?;
-        // Most candidates are told apart by their ends.
+        // Most candidates differ at their ends.
         if candidate[0] != first || candidate[needle.len() - 1] != last {
             continue;
         }
@@ -51,7 +51,7 @@ pub fn occurrences<'a>(haystack: &'a [u8], needle: &'a [u8]) -> impl Iterator<It
 
 /// Returns the position of a rare byte.
 fn rarest(needle: &[u8]) -> Option<usize> {
-    // Rank and position in one number: the least of them is found without a branch that nobody can predict.
+    // Rank and position in one number: the minimum is found without unpredictable branches.
     let ranked = needle.iter().take(LOOKED_AT_BYTES).zip(0..);
     let rarest = ranked.map(|(byte, at): (&u8, u32)| u32::from(RANKS[*byte as usize]) << 8 | at).min()?;
     Some((rarest & 0xff) as usize)

@@ -1,4 +1,4 @@
-//! Finds a quote in the text of a section: as it is, with blanks and punctuation made alike, or with one edit.
+//! Finds a quote in the text of a section: exactly, with normalized white space and punctuation, or with one edit.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -12,7 +12,7 @@ mod one_edit;
 
 use normalize::Normalized;
 
-/// The text of a section as quotes see it: its lines without the blanks around them, joined by one each.
+/// The text of a section for matching: its trimmed lines, joined by single spaces.
 #[derive(Debug)]
 pub struct View {
     /// The joined text.
@@ -30,15 +30,15 @@ struct Part {
     source: Span,
 }
 
-/// A quote that occurs more often says nothing.
+/// More occurrences than this are meaningless.
 const OCCURRENCES_MAX: usize = 100;
 
-/// How alike a quote and the text are.
+/// How closely a quote matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Likeness {
-    /// The same, but for blanks and punctuation.
+    /// Equal except for white space and punctuation.
     Same,
-    /// The same but for one byte that was added, removed or replaced.
+    /// Equal except for one byte that was added, removed or replaced.
     OneEdit,
 }
 
@@ -85,7 +85,7 @@ impl View {
         Some((self.original(haystack, range), Likeness::OneEdit))
     }
 
-    /// Finds all places of a quote, but for blanks and punctuation.
+    /// Finds all occurrences of a quote, ignoring white space and punctuation.
     pub fn find_all(&self, quote: &str) -> Vec<Range<usize>> {
         let needle = normalize::normalize(quote);
         if needle.is_empty() {
@@ -97,7 +97,7 @@ impl View {
         starts.take(OCCURRENCES_MAX).map(range).collect()
     }
 
-    /// Whether a quote is there, but for blanks and punctuation.
+    /// Whether a quote occurs, ignoring white space and punctuation.
     pub fn has(&self, quote: &str) -> bool {
         if exact::find(self.text.as_bytes(), quote.as_bytes()).is_some() {
             return true;
@@ -111,13 +111,13 @@ impl View {
         start..start + self.text[start..end].trim_end().len()
     }
 
-    /// Returns where a text stands that is known to be there: at its first occurrence, which is what a quote of it means.
+    /// Returns the first occurrence of a text that is known to occur, which is what a quote of it means.
     pub fn first(&self, text: &str) -> Option<Range<usize>> {
         let start = exact::find(self.text.as_bytes(), text.as_bytes())?;
         Some(start..start + text.len())
     }
 
-    /// Tells where a range of the view stands in the document: one span for each line that it touches.
+    /// Converts a range of the view to the document: one span for each line that it touches.
     pub fn spans(&self, range: Range<usize>) -> impl Iterator<Item = Span> {
         let first = self.lines.partition_point(|part| part.view as usize + part.source.len() <= range.start);
         self.lines[first..].iter().take_while(move |part| (part.view as usize) < range.end).map(move |part| {

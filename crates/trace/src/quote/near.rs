@@ -1,4 +1,4 @@
-//! Finds what somebody may have meant by a quote that is not there.
+//! Suggests what was meant by a quote that does not occur.
 
 use std::collections::HashSet;
 
@@ -6,17 +6,17 @@ use crate::meaning;
 use crate::specification::Specification;
 use crate::text::Span;
 
-/// How many words a quote and a sentence must have in common, of those that either has.
+/// The minimal share of words that a quote and a sentence have in common.
 const LIKENESS_MIN: f32 = 0.5;
-/// A sentence longer than this is not shown in full.
+/// Longer sentences are shortened for display.
 const SENTENCE_CHARACTERS_MAX: usize = 300;
 
-/// What somebody may have meant by a quote that is not there.
+/// A suggestion for a quote that does not occur.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Advice {
-    /// It stands in another section, by index.
+    /// It occurs in another section, by index.
     Elsewhere(usize),
-    /// The nearest sentence, and how the quote differs from it.
+    /// The nearest sentence, and its difference from the quote.
     Nearest {
         /// To quote it.
         text: String,
@@ -39,7 +39,7 @@ impl Advice {
     }
 }
 
-/// Finds where a quote stands if it stands in another section, or the sentence that is nearest.
+/// Finds the other section in which a quote occurs, or the nearest sentence.
 pub fn advice(quote: &str, specification: &Specification, section: usize) -> Option<Advice> {
     let elsewhere = (0..specification.sections.len())
         .filter(|other| *other != section)
@@ -53,13 +53,13 @@ pub fn advice(quote: &str, specification: &Specification, section: usize) -> Opt
     (likeness >= LIKENESS_MIN).then(advice)
 }
 
-/// Finds the text that has most words in common with a quote, if it has enough.
+/// Finds the text with most words in common with a quote, if there are enough.
 pub fn nearest_of<'a>(quote: &str, texts: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let (likeness, text) = most_alike(quote, texts)?;
     (likeness >= LIKENESS_MIN).then_some(text)
 }
 
-/// Finds the sentence of a text that has most words in common with a quote.
+/// Finds the sentence of a text with most words in common with a quote.
 pub fn nearest_sentence<'a>(quote: &str, text: &'a str) -> Option<(f32, &'a str)> {
     most_alike(quote, sentences(text))
 }
@@ -83,7 +83,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(". ").map(str::trim).filter(|sentence| !sentence.is_empty())
 }
 
-/// Shows a sentence with the words marked that a quote does not have, or has otherwise: `[-15-]{+16+} bits`.
+/// Shows a sentence with the words marked that differ from a quote: `[-15-]{+16+} bits`.
 pub fn difference(quote: &str, sentence: &str) -> String {
     let cut = sentence.char_indices().nth(SENTENCE_CHARACTERS_MAX).map_or(sentence.len(), |(end, _)| end);
     let old: Vec<&str> = quote.split_whitespace().collect();

@@ -1,20 +1,20 @@
-//! Makes blanks and punctuation alike, so that a quote is found however its lines were broken.
+//! Normalizes white space and punctuation, so that a quote matches however its lines were wrapped.
 //!
-//! Runs of blanks become one, and blanks around punctuation vanish: `new-\n  line` is `new-line`.
+//! White space becomes a single space, and disappears around punctuation: `new-\n  line` is `new-line`.
 
 use std::ops::Range;
 
-/// A text made alike, and where its parts come from.
+/// Normalized text, and the origin of its parts.
 #[derive(Debug)]
 pub struct Normalized {
     /// The text.
     pub text: String,
-    /// Where runs start that were taken over as they are: here, and in the original. The last is the end.
+    /// The starts of unchanged runs: here, and in the original. The last is the end.
     runs: Vec<(u32, u32)>,
 }
 
 impl Normalized {
-    /// Makes a text alike.
+    /// Normalizes a text.
     pub fn new(original: &str) -> Normalized {
         let mut runs: Vec<(u32, u32)> = Vec::new();
         let (mut position, mut end) = (0, 0);
@@ -29,7 +29,7 @@ impl Normalized {
         Normalized { text, runs }
     }
 
-    /// Tells where a range comes from. A position inside of a character is that of the character.
+    /// Returns the origin of a range. A position inside of a character is that of the character.
     pub fn original(&self, original: &str, range: Range<usize>) -> Range<usize> {
         let offset = |position: usize| {
             let run = self.runs.partition_point(|(start, _)| *start as usize <= position).saturating_sub(1);
@@ -44,12 +44,12 @@ impl Normalized {
     }
 }
 
-/// Makes a text alike.
+/// Normalizes a text.
 pub fn normalize(original: &str) -> String {
     build(original, |_, _| {})
 }
 
-/// Calls `on_push` with the place and the length of everything that is taken over.
+/// Calls `on_push` with the position and the length of everything that is kept.
 fn build(original: &str, mut on_push: impl FnMut(usize, usize)) -> String {
     let mut text = String::with_capacity(original.len());
     let mut push = |text: &mut String, start: usize, end: usize| {
@@ -62,7 +62,7 @@ fn build(original: &str, mut on_push: impl FnMut(usize, usize)) -> String {
     while let Some(character) = original[start..].chars().next() {
         let mut end = start + character.len_utf8();
         if character.is_alphanumeric() {
-            // Words are taken over as a whole.
+            // Words are kept as a whole.
             end += original.as_bytes()[end..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
             if let Some((_, start, end)) = waiting.take() {
                 push(&mut text, start, end);

@@ -1,22 +1,22 @@
-//! Finds where a text is but for one byte added, removed or replaced.
+//! Finds occurrences of a text with one byte added, removed or replaced.
 //!
-//! Real projects lean on this (one quote in ten), and a general search for near matches takes most of a report's time,
-//! so it is done by hand: one edit leaves one half of the needle as it is, and halves are found fast. Where they are
-//! found too often, in text that repeats itself, a search takes over whose time does not depend on that. Of several
-//! matches the one is chosen that existing reports were made with; a test compares with the crate they were made with.
+//! Real projects depend on this (one quote in ten), and a general fuzzy search takes most of a report's time,
+//! so it is written by hand: one edit leaves one half of the needle unchanged, and halves are found fast. If they are
+//! found too often, in repetitive text, a search in guaranteed linear time takes over. Of several
+//! matches the same one is chosen as in existing reports; a test compares with the crate that made them.
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::exact;
 
-/// Shorter needles have no halves worth looking for.
+/// Shorter needles have no halves worth searching.
 const NEEDLE_SIZE_MIN_BYTES: usize = 4;
 
 /// How often a half may be found. Each time may take as long as the needle, or as the haystack, is long.
 const HALVES_MAX: usize = 32;
 
-/// Finds a needle that is not in the haystack as it is.
+/// Finds a needle that does not occur exactly.
 pub fn find(needle: &[u8], haystack: &[u8]) -> Option<Range<usize>> {
     if needle.len() < NEEDLE_SIZE_MIN_BYTES {
         return find_short(needle, haystack);
@@ -40,7 +40,7 @@ pub fn find(needle: &[u8], haystack: &[u8]) -> Option<Range<usize>> {
     choose(matches)
 }
 
-/// Finds it in time that is linear in the lengths of both, whatever they are.
+/// Finds it in time that is linear in both lengths, for any text.
 ///
 /// Two texts differ by one edit if what they have in common at their starts and at their ends leaves out no more than
 /// the byte that was edited.
@@ -60,7 +60,7 @@ fn find_evenly(needle: &[u8], haystack: &[u8]) -> Option<Range<usize>> {
     first((0..=haystack.len()).filter_map(longest))
 }
 
-/// Tells for each place of a text how much of a pattern starts there.
+/// Returns for each position of a text how much of a pattern starts there.
 ///
 /// This is the Z algorithm: the text that the last match has shown is known from the pattern, and is not read again.
 fn common_starts(pattern: &[u8], text: &[u8]) -> Vec<u32> {
@@ -101,7 +101,7 @@ fn first(mut matches: impl Iterator<Item = (usize, usize)>) -> Option<Range<usiz
     Some(start..end)
 }
 
-/// Finds a needle of a few bytes by looking at every place.
+/// Finds a needle of a few bytes by trying every position.
 fn find_short(needle: &[u8], haystack: &[u8]) -> Option<Range<usize>> {
     let longest = |end: usize| {
         let lengths = (needle.len().saturating_sub(1)..=needle.len() + 1).rev();
@@ -111,7 +111,7 @@ fn find_short(needle: &[u8], haystack: &[u8]) -> Option<Range<usize>> {
     first((0..=haystack.len()).filter_map(longest))
 }
 
-/// Whether one edit at most makes one text of another.
+/// Whether at most one edit turns one text into another.
 fn is_alike(first: &[u8], second: &[u8]) -> bool {
     let n_same = first.iter().zip(second).take_while(|(first, second)| first == second).count();
     let (first, second) = (&first[n_same..], &second[n_same..]);
@@ -170,7 +170,7 @@ mod tests {
 
     use super::*;
 
-    /// The search that existing reports were made with.
+    /// The search of existing reports.
     fn find_slowly(needle: &[u8], haystack: &[u8]) -> Option<Range<usize>> {
         triple_accel::levenshtein::levenshtein_search_simd_with_opts(
             needle,

@@ -1,11 +1,11 @@
-//! The old gate for CI: every line that matters is cited, and every cited line is tested.
+//! The CI check of `report`: every significant line is cited, and every cited line is tested.
 
 use std::collections::HashSet;
 
 use super::{Report, TargetReport};
 use crate::annotation::AnnotationKind;
 
-/// What the gate asks for.
+/// What the check requires.
 #[derive(Clone, Copy, Debug)]
 pub struct Gate {
     /// Citations.
@@ -15,7 +15,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Returns what is missing, the first specification that lacks something first.
+    /// Returns what is missing, by specification.
     pub fn check(self, report: &Report<'_>) -> Result<(), String> {
         report.targets.iter().try_for_each(|target| self.check_target(target))
     }

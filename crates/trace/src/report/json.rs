@@ -1,4 +1,4 @@
-//! The JSON report, byte for byte as other tools know it.
+//! The JSON report, byte for byte as Duvet writes it.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -27,7 +27,7 @@ const BITS: [AnnotationKind; 6] = [
     AnnotationKind::Citation,
     AnnotationKind::Spec,
 ];
-/// How many annotations a part has, and how many sections: some 100 KiB.
+/// The size of a part in annotations and sections: about 100 KiB.
 const ANNOTATIONS_PER_PART: usize = 512;
 const SECTIONS_PER_PART: usize = 32;
 
@@ -87,7 +87,7 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(&rest)
 }
 
-/// Writes parts with commas in between, each made by itself on any core, a few at a time.
+/// Writes parts with commas in between, each on any core, a few at a time.
 struct Parts<'o> {
     out: &'o mut dyn Write,
     /// Each is used again for many parts.
@@ -124,7 +124,7 @@ struct SpecificationPart<'a> {
 }
 
 impl<'a> SpecificationPart<'a> {
-    /// Cuts a specification into parts: one at least.
+    /// Splits a specification into parts: at least one.
     fn all(
         target: &'a TargetReport<'a>,
         cursor: &'a LineCursor<'a>,
@@ -295,7 +295,7 @@ fn status(coverage: &Coverage, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-/// Numbers what references say together.
+/// Numbers the combinations of references.
 fn combination(combination: Combination) -> usize {
     let bits = BITS.iter().enumerate().map(|(bit, kind)| usize::from(combination.has(*kind)) << bit);
     bits.sum::<usize>() + (combination.level as usize) * (1 << BITS.len())

@@ -1,4 +1,4 @@
-//! The JSON report of the second form: everything has an id that is the same in every report, so reports can be merged.
+//! The JSON report, version 2: everything has an id that is the same in every report, so reports can be merged.
 
 use std::io::{self, Write};
 
@@ -22,7 +22,7 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 impl<'a> ReportV2<'a> {
-    /// Brings a report into the second form.
+    /// Converts a report to version 2.
     pub fn of(report: &'a Report<'a>) -> ReportV2<'a> {
         let mut document = ReportV2 {
             version: document::VERSION.to_owned(),
@@ -65,7 +65,7 @@ fn add_files(report: &Report<'_>, linked: &mut ById<Linked>) -> Vec<String> {
     files
 }
 
-/// Adds the text of a specification. The first of several files with one text gives it its name.
+/// Adds the text of a specification. The first of several files with the same text gives its name.
 fn add_text<'a>(target: &'a TargetReport<'a>, id: &str, inline: &mut ById<Inline<'a>>) {
     inline.entry(id.to_owned()).or_insert_with(|| Inline {
         file_name: target.file_name.clone(),

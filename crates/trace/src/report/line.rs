@@ -1,4 +1,4 @@
-//! The lines of a specification, cut where what is said of them changes.
+//! The lines of a specification, split where their annotations change.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub struct LineCursor<'a> {
     references: &'a [CitedPiece],
     /// Pairs of line and index of a reference, in order.
     by_line: Arc<[(u32, u32)]>,
-    /// The last line that was asked for.
+    /// The last requested line.
     line: u32,
     /// Where it starts among the pairs.
     position: usize,
@@ -31,7 +31,7 @@ impl<'a> LineCursor<'a> {
             let (first, last) = specification.lines.lines(reference.span);
             unordered.extend((first..=last).map(|line| (line, index as u32)));
         }
-        // Their number is known for each line, which makes sorting a matter of two walks.
+        // The number of references is known for each line, so sorting takes two passes.
         let mut starts = vec![0_u32; specification.lines.count() + 2];
         unordered.iter().for_each(|(line, _)| starts[*line as usize + 1] += 1);
         for line in 1..starts.len() {
@@ -55,9 +55,9 @@ impl<'a> LineCursor<'a> {
         }
     }
 
-    /// Goes to a line, by what stands in it. Returns whether anything is said of it.
+    /// Moves to a line. Returns whether it has references.
     pub fn go(&mut self, line: Span) -> bool {
-        // Lines are nearly always asked for in order.
+        // Lines are nearly always requested in order.
         let number = self.specification.lines.line_near(line.start, self.line);
         self.line = number;
         let next = |position: usize| self.by_line.get(position).map(|(line, _)| *line);
@@ -73,7 +73,7 @@ impl<'a> LineCursor<'a> {
         !self.of_line.is_empty()
     }
 
-    /// Cuts the line where references to it start or end, and tells which of them each piece has.
+    /// Splits the line where references to it start or end, with the references of each piece.
     pub fn each_piece<E>(
         &mut self,
         line: Span,

@@ -1,4 +1,4 @@
-//! Merges reports of the second form. What has one id is one thing, and the reports must agree on what matters of it.
+//! Merges version 2 reports. Things with the same id are one, and the reports must agree on essential fields.
 //!
 //! The order of the reports does not change the result.
 
@@ -18,7 +18,7 @@ use conflict::{CITE, Conflicts, INLINE, LINKED, REPOSITORY, REQUIREMENT, SECTION
 /// A report to merge.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// The file, for what is wrong with it.
+    /// The file, for error messages.
     pub path: Arc<str>,
     /// Its text.
     pub text: String,
@@ -29,7 +29,7 @@ pub struct Input {
 pub struct Merged {
     /// The report.
     pub document: ReportV2<'static>,
-    /// Where they disagree on what does not matter much.
+    /// Disagreements about unessential fields.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -143,7 +143,7 @@ fn merge_cite(id: &str, old: &mut Cite, new: Cite, conflicts: &mut Conflicts<'_>
         ("target", old.target == new.target),
     ];
     conflicts.check(CITE, id, &fields);
-    // What people may write differently in two branches; the result must not depend on the order.
+    // These may legitimately differ between branches; the result must not depend on the order.
     let notes = [
         ("comment", old.comment == new.comment),
         ("feature", old.feature == new.feature),
@@ -158,7 +158,7 @@ fn merge_cite(id: &str, old: &mut Cite, new: Cite, conflicts: &mut Conflicts<'_>
     in_order(&mut old.tags);
 }
 
-/// Returns what comes first in the alphabet, if there is anything.
+/// Returns the alphabetically first value, if there is any.
 fn first(old: Option<String>, new: Option<String>) -> Option<String> {
     match (old, new) {
         (Some(old), Some(new)) => Some(old.min(new)),

@@ -1,7 +1,7 @@
-//! Reports: a model in the forms that tools and people read.
+//! Reports: a model in the formats that tools and people read.
 //!
-//! [`Report`] is the literal view, which compares byte for byte with Duvet's: each name of a specification is its own,
-//! and bytes are counted as Duvet counts them. The page and the summary are views by meaning, straight from the model.
+//! [`Report`] is the literal view, equal to Duvet's byte for byte: each name of a specification is separate,
+//! and bytes are counted as Duvet does. The page and the summary are views by meaning, straight from the model.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -30,13 +30,13 @@ pub struct Report<'a> {
     pub model: &'a Model,
     /// All annotations; their positions are their numbers.
     pub annotations: Vec<Numbered<'a>>,
-    /// The files they stand in.
+    /// Their files.
     pub files: Vec<&'a SourceFile>,
     /// The specifications that annotations cite, each as it is named there, in order.
     pub targets: Vec<TargetReport<'a>>,
-    /// Where files can be looked at.
+    /// The base URL of files.
     pub blob_link: Option<String>,
-    /// Where issues can be looked at.
+    /// The base URL of issues.
     pub issue_link: Option<String>,
 }
 
@@ -55,11 +55,11 @@ impl<'a> Numbered<'a> {
         self.target.is_some_and(|named| named.specification.managed.is_some())
     }
 
-    /// The specification that it names: the path that was found, or the URL as it is written.
+    /// The specification that it names: the path that was found, or the URL as written.
     pub fn target_path(&self) -> Cow<'a, str> {
         match self.target.map(|named| &named.target.path) {
             None => "".into(),
-            // A managed requirement has many names, and the report one.
+            // A managed requirement has many names, but one in the report.
             Some(TargetPath::Url(url)) if self.is_managed() => url.as_str().into(),
             Some(TargetPath::Url(_)) => self.annotation.target_path().into(),
             Some(TargetPath::Path(path)) => path.to_string_lossy(),
@@ -67,10 +67,10 @@ impl<'a> Numbered<'a> {
     }
 }
 
-/// What annotations say of one specification.
+/// The references to one specification.
 #[derive(Debug)]
 pub struct TargetReport<'a> {
-    /// How they name it.
+    /// Its name in annotations.
     pub target: &'a Target,
     /// The same for people.
     pub name: &'a str,
@@ -83,7 +83,7 @@ pub struct TargetReport<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Numbers the annotations of a model by file and place, and gathers what they cite.
+    /// Numbers the annotations of a model by file and place, and collects their references.
     pub fn of(model: &'a Model) -> Report<'a> {
         let n_annotations = model.files().iter().map(|file| file.links.len()).sum();
         let mut annotations: Vec<Numbered<'a>> = Vec::with_capacity(n_annotations);
@@ -144,14 +144,14 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Duvet counts a single byte of a quote alone in its line as none.
+/// Like Duvet, ignores a single byte of a quote that is alone in its line.
 fn literal(span: Span, annotation: &Annotation) -> Span {
     let is_lost = span.len() == 1 && !annotation.quote.is_empty();
     if is_lost { Span { end: span.start, ..span } } else { span }
 }
 
 impl TargetReport<'_> {
-    /// Measures how much of each requirement the other annotations cover. Requirements are told by number, in order.
+    /// Measures the coverage of each requirement. Requirements are given by number, in order.
     pub fn coverage(&self) -> Vec<(u32, Coverage)> {
         let covers = Covers::new(self.covers().collect());
         let requirements = self.references.chunk_by(|first, second| first.annotation == second.annotation);

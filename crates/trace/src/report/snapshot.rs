@@ -1,4 +1,4 @@
-//! The snapshot: what is covered, as text that can be compared line by line.
+//! The snapshot: coverage as text that can be compared line by line.
 
 use std::io::{self, Write};
 
@@ -44,7 +44,7 @@ fn specification(target: &TargetReport<'_>, out: &mut dyn Write) -> io::Result<(
     Ok(())
 }
 
-/// Writes the parts of a line that something is said of; neighbours of which the same is said are one part.
+/// Writes the annotated parts of a line; adjacent parts with the same annotations are one part.
 fn line(line: Span, text: &str, lines: &mut LineCursor<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut part = Part { status: Combination::default(), span: Span { start: line.start, end: line.start } };
     lines.each_piece(line, |piece, references| -> io::Result<()> {
@@ -55,7 +55,7 @@ fn line(line: Span, text: &str, lines: &mut LineCursor<'_>, out: &mut dyn Write)
         }
         let is_indent = part.span.start == line.start && part.span.of_text(text).trim_end().is_empty();
         part.write(text, out)?;
-        // Blanks at the start of a line belong to what follows them.
+        // White space at the start of a line belongs to the next part.
         let start = if is_indent && !part.span.is_empty() { part.span.start } else { piece.start };
         part = Part { status, span: Span { start, end: piece.end } };
         Ok(())

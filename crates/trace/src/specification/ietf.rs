@@ -1,8 +1,8 @@
-//! Cuts the plain text of RFCs and drafts into sections.
+//! Splits the plain text of RFCs and drafts into sections.
 //!
-//! Nothing in such a text says what is a heading, a page header or an entry of the table of contents, so each line is
-//! judged by its looks and by the numbers before it. The judgements are those that existing annotations and reports
-//! were made with.
+//! The text has no markup for headings, page headers or the table of contents, so each line is
+//! classified by its form and by the numbers before it. The classification is that of existing annotations and
+//! reports.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ const NAMES: &[&str] = &[
     "Working Group Information",
 ];
 
-/// What a line looks like.
+/// The class of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Token<'a> {
     NumberedHeading(heading::NumberedHeading<'a>),
@@ -74,7 +74,7 @@ impl Token<'_> {
 struct Reader<'a> {
     text: &'a str,
     headings: heading::Headings<'a>,
-    /// Lines that may turn out to be an unnumbered heading: a blank line, and maybe the name after it.
+    /// Lines that may be an unnumbered heading: a blank line, and the name after it.
     waiting: (Option<Token<'a>>, Option<&'a str>),
     /// What was skipped or read just before, if it was a break.
     last_break: Option<Token<'a>>,
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
         // A header is no break for a heading after it, though it is one for the text.
         self.headings.after_break = token.is_break();
 
-        // An unnumbered heading stands between blank lines.
+        // An unnumbered heading is between blank lines.
         match (std::mem::take(&mut self.waiting), token) {
             ((None, _), Token::Blank(_)) => self.waiting = (Some(token), None),
             ((None, _), _) => self.on_token(token),
@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Leaves out page headers and what surrounds them.
+    /// Skips page headers and what surrounds them.
     fn on_token(&mut self, token: Token<'a>) {
         let last_break = self.last_break.take();
         match token {
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
         let lines = self.lines.to_vec();
         self.lines.clear();
         let span = Span::of(title, self.text);
-        // Of two with one id the later is meant: the first is an entry of a table of contents.
+        // Of two with one id the later counts: the first is an entry of a table of contents.
         self.sections.insert(id.clone(), Section::new(id, title.to_owned(), span, depth, lines));
     }
 

@@ -1,7 +1,7 @@
-//! Cuts Markdown into sections at its headings.
+//! Splits Markdown into sections at its headings.
 //!
-//! The ids and the lines of sections are what existing annotations and reports were made with, down to where the
-//! items of lists begin and end; `pulldown-cmark` says where that is.
+//! The ids and the lines of sections are those of existing annotations and reports, including where the
+//! items of lists begin and end, as `pulldown-cmark` determines.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -84,13 +84,13 @@ impl Reader<'_> {
 #[derive(Default)]
 struct Ids {
     taken: HashSet<String, RandomState>,
-    /// For each id that was wanted again the number to try next. All numbers below it are taken, and stay so; without
+    /// For each duplicate id the next number to try. All lower numbers are taken; without
     /// this many equal headings would take quadratic time.
     numbers: HashMap<String, u32, RandomState>,
 }
 
 impl Ids {
-    /// Takes an id: the one that is wanted, or the first with a number behind it that is free.
+    /// Takes an id: the wanted one, or the first free one with a number.
     fn next(&mut self, wanted: String) -> String {
         if self.taken.insert(wanted.clone()) {
             return wanted;
@@ -120,7 +120,7 @@ struct Buffered {
     title: Option<Range<usize>>,
 }
 
-/// Goes through the lines, and beside them through the events of the Markdown parser that start in them.
+/// Iterates over the lines and the events of the Markdown parser that start in them.
 fn tokens(text: &str, lines: &Lines, mut emit: impl FnMut(Token)) {
     let mut events = Parser::new_ext(text, Options::ENABLE_HEADING_ATTRIBUTES).into_offset_iter().peekable();
     let mut lines = lines.each(text).map(|line| Span::of(line, text).range()).peekable();

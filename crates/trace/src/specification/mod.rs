@@ -1,4 +1,4 @@
-//! Specifications: documents cut into sections, each with the lines of its text.
+//! Specifications: documents split into sections, each with the lines of its text.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,12 +17,12 @@ use crate::text::{Lines, Span};
 pub mod ietf;
 pub mod markdown;
 
-/// A document, cut into sections.
+/// A document, split into sections.
 #[derive(Debug)]
 pub struct Specification {
     /// The first heading of the first level, in Markdown.
     pub title: Option<String>,
-    /// How it was read.
+    /// Its format.
     pub format: Format,
     /// All of the document.
     pub text: Arc<str>,
@@ -30,7 +30,7 @@ pub struct Specification {
     pub lines: Lines,
     /// In the order of the document.
     pub sections: Vec<Section>,
-    /// What only a managed requirement has.
+    /// The data of a managed requirement.
     pub managed: Option<Box<ManagedDocument>>,
     by_id: HashMap<String, usize, RandomState>,
 }
@@ -38,11 +38,11 @@ pub struct Specification {
 /// A part of a document with a title.
 #[derive(Debug)]
 pub struct Section {
-    /// What annotations call it.
+    /// Its id in annotations.
     pub id: String,
     /// Its title in one line.
     pub title: String,
-    /// Where the title stands.
+    /// The position of the title.
     pub title_span: Span,
     /// How deep it is: 1 for the outermost.
     pub depth: u8,
@@ -56,12 +56,12 @@ pub struct Section {
 pub enum Line {
     /// Text, maybe empty.
     Text(Span),
-    /// Where a sentence ends although there is no full stop: around the items of lists.
+    /// The end of a sentence without a full stop: around the items of lists.
     Break,
 }
 
 impl Specification {
-    /// Reads a document. The path tells the format if nothing else does.
+    /// Parses a document. The path determines the format if nothing else does.
     pub fn parse(text: Arc<str>, path: &str, format: Format) -> Specification {
         let lines = Lines::new(&text);
         match format.detect(&text, path) {
@@ -98,7 +98,7 @@ impl Specification {
         find("section-").or_else(|| find("appendix-"))
     }
 
-    /// Returns the text of a section as quotes see it: its lines without the blanks around them, joined by one each.
+    /// Returns the text of a section for matching: its trimmed lines, joined by single spaces.
     pub fn view(&self, section: usize) -> &View {
         let section = &self.sections[section];
         section.view.get_or_init(|| View::new(&self.text, section.spans()))
@@ -106,7 +106,7 @@ impl Specification {
 }
 
 impl Specification {
-    /// Returns the same without the marks of lists.
+    /// Returns the same without list markers.
     pub fn unmarked_view(&self, section: usize) -> View {
         let lines: Vec<Span> = self.sections[section].spans().collect();
         let unmarked = lines.iter().map(|line| meaning::unmarked(&self.text, *line));
@@ -128,10 +128,10 @@ impl Section {
     }
 }
 
-/// How a document is written.
+/// The format of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Format {
-    /// To be found out.
+    /// To be detected.
     #[default]
     Auto,
     /// The plain text of RFCs and drafts.
@@ -141,7 +141,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Finds out how a document is written.
+    /// Detects the format of a document.
     pub fn detect(self, text: &str, path: &str) -> Format {
         if self != Format::Auto {
             return self;
@@ -155,7 +155,7 @@ impl Format {
         if is_markdown { Format::Markdown } else { Format::Ietf }
     }
 
-    /// The name that people write.
+    /// The name.
     pub fn name(self) -> &'static str {
         match self {
             Format::Auto => "auto",

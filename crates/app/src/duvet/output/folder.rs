@@ -1,4 +1,4 @@
-//! A folder that is held open: what happens to its path meanwhile does not matter, and its entries are reached
+//! An open folder: changes of its path do not matter, and its entries are reached
 //! without following links.
 
 use std::ffi::OsStr;
@@ -6,9 +6,9 @@ use std::fs::{File, Permissions};
 use std::io;
 use std::path::Path;
 
-/// What a folder has under a name.
+/// The entry of a folder.
 pub enum Entry {
-    /// A file, and who may do what with it.
+    /// A file, and its permissions.
     File(Permissions),
     /// Another folder.
     Folder,
@@ -33,16 +33,16 @@ mod unix {
 
     use super::*;
 
-    /// A folder that is held open.
+    /// An open folder.
     pub struct Folder(OwnedFd);
 
     impl Folder {
-        /// Opens a folder by a path that is trusted, links and all.
+        /// Opens a folder by a trusted path, following links.
         pub fn open(path: &Path) -> io::Result<Folder> {
             Ok(Folder(File::open(path)?.into()))
         }
 
-        /// Looks at a name.
+        /// Looks up a name.
         pub fn entry(&self, name: &OsStr) -> io::Result<Option<Entry>> {
             let found = match fstatat(&self.0, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
                 Ok(found) => found,
@@ -66,13 +66,13 @@ mod unix {
         /// Makes a folder in it.
         pub fn make(&self, name: &OsStr) -> io::Result<Folder> {
             match mkdirat(&self.0, name, Mode::from_bits_truncate(0o777)) {
-                // Somebody else was faster.
+                // Another process was faster.
                 Ok(()) | Err(Errno::EEXIST) => self.enter(name),
                 Err(error) => Err(error.into()),
             }
         }
 
-        /// Creates a file in it that was not there.
+        /// Creates a new file in it.
         pub fn create(&self, name: &OsStr) -> io::Result<File> {
             Ok(self.open_at(name, OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL)?.into())
         }
@@ -82,7 +82,7 @@ mod unix {
             Ok(self.open_at(name, OFlag::O_WRONLY | OFlag::O_NOCTTY)?.into())
         }
 
-        /// Gives a file another name, in place of what has that name.
+        /// Renames a file, replacing an existing one.
         pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
             Ok(renameat(&self.0, from, &self.0, to)?)
         }
@@ -102,8 +102,8 @@ mod unix {
 #[cfg(not(unix))]
 pub use other::Folder;
 
-/// Where folders cannot be held open, links are looked for by path. Who can change the folder while it is written to could
-/// slip one in; a repository that is only checked out cannot.
+/// Without handles of folders, links are checked by path. A process that can change the folder during a write could
+/// insert one; a repository that is only checked out cannot.
 #[cfg(not(unix))]
 mod other {
     use std::fs;
@@ -115,12 +115,12 @@ mod other {
     pub struct Folder(PathBuf);
 
     impl Folder {
-        /// Opens a folder by a path that is trusted, links and all.
+        /// Opens a folder by a trusted path, following links.
         pub fn open(path: &Path) -> io::Result<Folder> {
             Ok(Folder(path.to_path_buf()))
         }
 
-        /// Looks at a name.
+        /// Looks up a name.
         pub fn entry(&self, name: &OsStr) -> io::Result<Option<Entry>> {
             let found = match self.0.join(name).symlink_metadata() {
                 Ok(found) => found,
@@ -150,7 +150,7 @@ mod other {
             self.enter(name)
         }
 
-        /// Creates a file in it that was not there.
+        /// Creates a new file in it.
         pub fn create(&self, name: &OsStr) -> io::Result<File> {
             File::create_new(self.0.join(name))
         }
@@ -160,7 +160,7 @@ mod other {
             File::options().write(true).open(self.0.join(name))
         }
 
-        /// Gives a file another name, in place of what has that name.
+        /// Renames a file, replacing an existing one.
         pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
             fs::rename(self.0.join(from), self.0.join(to))
         }

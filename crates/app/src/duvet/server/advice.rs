@@ -1,9 +1,9 @@
-//! What somebody meant who named something that does not exist, as text to paste.
+//! Suggestions for unknown names, as text to paste.
 
 use nearest::nearest;
 use trace::model::{Citation, Model, Named};
 
-/// Finds the requirement that was meant: the nearest section, citation or sentence.
+/// Finds the requirement that was probably meant: the nearest section, citation or sentence.
 pub fn requirement(model: &Model, name: &str) -> Option<String> {
     match model.named(name) {
         Some(Named::Specification(specification)) => {
@@ -43,7 +43,7 @@ fn n_requirements(model: &Model, section: u32) -> usize {
     model.catalogue.sections[section as usize].requirements().len()
 }
 
-/// Finds the target that was meant by one whose section does not exist.
+/// Finds the target that was probably meant by one with an unknown section.
 pub fn section(model: &Model, target: &str) -> Option<String> {
     let (_, name) = target.split_once('#')?;
     let specification = model.resolve(target)?;
@@ -52,7 +52,7 @@ pub fn section(model: &Model, target: &str) -> Option<String> {
     Some(format!("{}#{id}", specification.target))
 }
 
-/// Finds the citation that was meant: the nearest line of the same file, or the same line of a file with a similar name.
+/// Finds the citation that was probably meant: the nearest line of the same file, or the same line of a file with a similar name.
 pub fn citation(model: &Model, id: &str) -> Option<String> {
     let (path, line) = id.rsplit_once(':')?;
     let line: u32 = line.parse().ok()?;
@@ -72,7 +72,7 @@ pub fn citation(model: &Model, id: &str) -> Option<String> {
     citations.min_by_key(distance).map(|citation| citation.id())
 }
 
-/// Finds the id of the specification that was meant.
+/// Finds the id of the specification that was probably meant.
 pub fn specification(model: &Model, name: &str) -> Option<String> {
     let all = &model.catalogue.specifications;
     let names = all.iter().flat_map(|one| {
@@ -85,7 +85,7 @@ pub fn specification(model: &Model, name: &str) -> Option<String> {
     names.iter().find(|(name, _)| *name == meant).map(|(_, id)| (*id).clone())
 }
 
-/// Finds the path that was meant by one that leads nowhere.
+/// Finds the path that was probably meant.
 pub fn resource(model: &Model, uri: &str) -> Option<String> {
     let path = uri.strip_prefix("duvet://").unwrap_or(uri).strip_prefix('/')?;
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));

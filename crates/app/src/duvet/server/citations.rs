@@ -1,4 +1,4 @@
-//! What is said of citations that are written, or about to be.
+//! Tools about citations, existing or proposed.
 
 use std::sync::Arc;
 
@@ -59,11 +59,11 @@ pub fn validate(server: &TraceServer, model: &Model, arguments: &Value) -> ToolO
     ToolOutput::json(answer)
 }
 
-/// At most so many of the requirements that a quote covers are listed.
+/// How many of the requirements that a quote covers are listed.
 const REQUIREMENTS_MAX: usize = 20;
 
-/// What is said about a text is cut at so many characters. What is there to paste is not cut, but left out if it is
-/// longer than so many bytes.
+/// How many characters of a text are shown. Text to paste is not cut, but left out if it is
+/// longer than this many bytes.
 const PROSE_CHARACTERS_MAX: usize = 400;
 const PASTED_SIZE_MAX_BYTES: usize = 2_000;
 
@@ -76,7 +76,7 @@ fn add(answer: &mut Value, key: &str, value: Option<&str>) {
     }
 }
 
-/// Says how much of a requirement is quoted. Only all of it is 1.
+/// Says how much of a requirement is quoted. Only complete quotes have 1.
 fn add_share(answer: &mut Value, share: f64, rest: &str) {
     let share = if share < 1.0 { (share * 100.0).floor() / 100.0 } else { 1.0 };
     answer["share"] = json!(share);
@@ -105,7 +105,7 @@ pub fn managed(server: &TraceServer, name: &ManagedName) -> Option<Arc<Specifica
     open_named(&server.options, &crate::duvet::environment, &annotation).ok()
 }
 
-/// Lists citations that are wrong.
+/// Lists invalid citations.
 //@= spexus://REQ-194
 //@# 003 §4.5: list_invalid_citations lists every invalid citation with place and reason
 pub fn invalid(server: &TraceServer, model: &Model, arguments: &Value) -> Result<ToolOutput, Failure> {
@@ -149,7 +149,7 @@ pub fn invalid(server: &TraceServer, model: &Model, arguments: &Value) -> Result
     };
     Ok(ListWindow::read(arguments)?.answer(problems.len(), item))
 }
-/// Tells whether a text names a specification, and not one whose name only begins or ends so.
+/// Returns whether a text contains the name of a specification as a whole word.
 fn names(text: &str, name: &str) -> bool {
     let is_part = |character: char| character.is_alphanumeric() || "-_./".contains(character);
     text.match_indices(name).any(|(start, _)| {
@@ -164,7 +164,7 @@ fn names(text: &str, name: &str) -> bool {
     })
 }
 
-/// What is wrong, in the words that clients know where there are any.
+/// The problem, in the words that clients expect.
 fn error_text(problem: &trace::Diagnostic) -> &str {
     match problem.code {
         Code::MissingSpecification => "URL not found",

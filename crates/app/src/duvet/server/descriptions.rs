@@ -1,4 +1,4 @@
-//! How the tools are described. Agents pay for every word of the list, so it shows the arguments that daily work needs;
+//! The descriptions of the tools. Every listed word costs agents tokens, so the list has the arguments for daily work;
 //! the others are accepted as well, and the manual has them.
 
 use std::sync::Arc;
@@ -19,12 +19,12 @@ const CONTEXT_LINES_MAX: usize = 100;
 pub struct Descriptions {
     /// What is listed.
     pub shown: Vec<Arc<Tool>>,
-    /// What calls are checked against.
+    /// What calls are validated against.
     pub accepted: Vec<Arc<Tool>>,
 }
 
 impl Descriptions {
-    /// Describes the tools, and their answers if wanted.
+    /// Describes the tools, with output schemas if requested.
     pub fn new(output_schemas: bool) -> Descriptions {
         let tools = tools();
         let described = |view: fn(&Description) -> Tool| {
@@ -80,12 +80,12 @@ fn cursor() -> Argument {
     argument("cursor", json!({"type": "string"}), "")
 }
 
-/// What lists accept beside `cursor`.
+/// The common arguments of lists, in addition to `cursor`.
 fn limits() -> [Argument; 2] {
     let tokens = json!({"type": "integer", "minimum": 200, "maximum": 100_000});
     [
         argument("limit", json!({"type": "integer", "minimum": 1}), "").hidden(),
-        argument("max_tokens", tokens, "how long the answer may be; 2,000 when absent").hidden(),
+        argument("max_tokens", tokens, "maximal length of the answer; default 2,000").hidden(),
     ]
 }
 
@@ -172,7 +172,7 @@ impl Description {
         self.tool(schema)
     }
 
-    /// Leaves out what is not shown, and limits that nobody runs into.
+    /// Removes unlisted arguments, and limits that are never reached.
     fn shown(&self) -> Tool {
         self.tool(self.schema(|argument| argument.is_shown, |schema| json!({"type": schema["type"]})))
     }

@@ -1,4 +1,4 @@
-//! What agents are told when they connect: how to use the server, and what is really there.
+//! The instructions for agents: how to use the server, and the contents of the project.
 
 use std::fmt::Write as _;
 
@@ -8,19 +8,19 @@ use trace::model::Model;
 use super::list::shortened;
 use super::specifications;
 
-/// The prompt that clients know.
+/// The prompt of the original.
 const SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
-/// How the tools go together, and how lists go on.
+/// How to combine the tools, and how to continue lists.
 const LOOP: &str = "Take the next requirement, implement it, cite its `target` at the code, and validate the citation. An \
                     answer with `nextCursor` goes on with `cursor`.\n";
-/// The summary of a project has at most so many tokens: it names only the most unfinished specifications.
+/// The maximal number of tokens of the project's summary: it names only the most unfinished specifications.
 const SUMMARY_TOKENS_MAX: usize = 140;
 const SPECIFICATIONS_MAX: usize = 5;
 const TITLE_CHARACTERS_MAX: usize = 40;
 const STYLES_MAX: usize = 2;
 /// How many tokens problems may take in addition.
 const PROBLEM_TOKENS_MAX: usize = 150;
-/// How many problems of the project are told with each answer.
+/// How many problems of the project each answer includes.
 const PROBLEMS_MAX: usize = 3;
 
 /// Writes the instructions.
@@ -30,7 +30,7 @@ pub fn write(model: &Model) -> String {
     format!("{SYSTEM_PROMPT}\n### This project\n{}{LOOP}{}", summary(model), warning(model))
 }
 
-/// Says what is wrong with the project as a whole, if anything.
+/// Reports the problems of the project as a whole, if any.
 fn warning(model: &Model) -> String {
     let mut text = String::new();
     let problems = brief_problems(model, PROBLEM_TOKENS_MAX);
@@ -43,7 +43,7 @@ fn warning(model: &Model) -> String {
     text
 }
 
-/// Describes the project: how much is done, which specifications are most unfinished, as many as fit, and how citations look.
+/// Describes the project: progress, the most unfinished specifications that fit, and a sample citation.
 fn summary(model: &Model) -> String {
     let [not_started, in_progress, needs_tests, done] = model.counts();
     let counts = format!(
@@ -92,12 +92,12 @@ fn first_words(title: &str) -> String {
     short
 }
 
-/// What is wrong with the project as a whole, in a line each.
+/// The problems of the project as a whole, a line each.
 pub fn problems(model: &Model) -> Vec<String> {
     model.general.iter().take(PROBLEMS_MAX).map(line).collect()
 }
 
-/// The same, in no more than so many tokens.
+/// The same, within a token limit.
 pub fn brief_problems(model: &Model, n_tokens_max: usize) -> Vec<String> {
     let mut problems = problems(model);
     while tokens::count(&problems.join("\n")) > n_tokens_max {

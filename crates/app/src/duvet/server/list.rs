@@ -1,11 +1,11 @@
-//! Answers that are lists: as much as fits into a budget of tokens, and where the rest begins.
+//! Lists within a token budget, and their continuation.
 
 use mcp::{Failure, Structured, ToolOutput};
 use serde_json::{Map, Value, json};
 
 use crate::budget::{self, Room, TOKENS_DEFAULT};
 
-/// How much of a list is wanted.
+/// The requested part of a list.
 pub struct ListWindow {
     limit: usize,
     max_tokens: usize,
@@ -19,13 +19,13 @@ pub struct Cut {
     pub items: Vec<Value>,
     /// The same as a JSON array.
     pub text: String,
-    /// Where the list goes on, unless this is the end.
+    /// The cursor of the rest, unless this is the end.
     pub rest: Option<Rest>,
     /// Whether an item was too long and had to be shortened.
     is_shortened: bool,
 }
 
-/// What is left of a list.
+/// The rest of a list.
 pub struct Rest {
     /// Where it begins.
     pub cursor: String,
@@ -34,12 +34,12 @@ pub struct Rest {
 }
 
 impl ListWindow {
-    /// Reads `limit`, `max_tokens` and `cursor`, which have been checked.
+    /// Reads `limit`, `max_tokens` and `cursor`, which are valid.
     pub fn read(arguments: &Value) -> Result<ListWindow, Failure> {
         ListWindow::read_or(arguments, tokens_max(arguments))
     }
 
-    /// The same with a budget that is known already.
+    /// The same with a known budget.
     pub fn read_or(arguments: &Value, max_tokens: usize) -> Result<ListWindow, Failure> {
         let number = |key: &str| arguments.get(key).and_then(Value::as_u64);
         let cursor = arguments.get("cursor").and_then(Value::as_str);
@@ -61,7 +61,7 @@ impl ListWindow {
         Ok(ListWindow { limit: usize::MAX, max_tokens, start })
     }
 
-    /// Cuts a list that a tool answers.
+    /// Cuts the list of a tool.
     pub fn answer(self, n_items: usize, item: impl Fn(usize) -> Value) -> ToolOutput {
         let start = self.start;
         let cut = self.cut(n_items, (start..n_items).map(item));
@@ -74,7 +74,7 @@ impl ListWindow {
         output
     }
 
-    /// Puts as much of a list as fits into an object, and says how the list goes on.
+    /// Puts as much of a list as fits into an object, with the cursor of the rest.
     pub fn fill(self, mut object: Value, key: &str, n_items: usize, item: impl Fn(usize) -> Value) -> Value {
         let start = self.start;
         let cut = self.less(&object).cut(n_items, (start..n_items).map(item));
@@ -83,13 +83,13 @@ impl ListWindow {
         object
     }
 
-    /// Leaves room for an object that the list is a part of.
+    /// Reserves the tokens of an object that contains the list.
     pub fn less(self, object: &Value) -> ListWindow {
         let n_tokens = tokens::count(&object.to_string());
         ListWindow { max_tokens: self.max_tokens.saturating_sub(n_tokens), ..self }
     }
 
-    /// Cuts a list of so many items, which are given from the start of the window on. An item that is too long alone is
+    /// Cuts a list of a known length, whose items are given from the start of the window on. An item that does not fit alone is
     /// shortened.
     pub fn cut(self, n_items: usize, mut from_start: impl Iterator<Item = Value>) -> Cut {
         let end_max = n_items.min(self.start.saturating_add(self.limit));
@@ -121,7 +121,7 @@ impl ListWindow {
 }
 
 impl Cut {
-    /// Says how to get what is not there, if anything.
+    /// Says how to get the rest, if any.
     pub fn note(&self) -> Option<Map<String, Value>> {
         let mut note = Map::new();
         if let Some(rest) = &self.rest {
@@ -134,7 +134,7 @@ impl Cut {
         (!note.is_empty()).then_some(note)
     }
 
-    /// The same as members of an object that the list is a part of.
+    /// The same as members of an object that contains the list.
     pub fn add_note(&self, object: &mut Value) {
         if let (Some(object), Some(note)) = (object.as_object_mut(), self.note()) {
             object.extend(note);
@@ -142,7 +142,7 @@ impl Cut {
     }
 }
 
-/// Puts a list under `result` in every revision of the protocol, as the schemas of answers have it.
+/// Puts a list under `result` in every revision of the protocol, as in the output schemas.
 pub fn under_result(mut output: ToolOutput) -> ToolOutput {
     if let Some(Structured::Text(text)) = &output.structured
         && let Ok(Value::Array(items)) = serde_json::from_str(text)
@@ -163,10 +163,10 @@ pub fn tokens_max_or(arguments: &Value, default: u64) -> usize {
     arguments.get("max_tokens").and_then(Value::as_u64).unwrap_or(default) as usize
 }
 
-/// What may be shortened. The rest names things, and is of no use when it is cut.
+/// Fields that may be shortened. Others are names, which are useless when cut.
 const PROSE: [&str; 5] = ["text", "comment_text", "error", "detail", "suggestion"];
 
-/// What an item is still of use without. It goes first.
+/// The least important field of an item, which is removed first.
 const ADDITIONS: [&str; 3] = ["section", "target", "short_id"];
 
 /// Shortens a text, or the longest text of an object, until it fits.

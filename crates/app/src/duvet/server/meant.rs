@@ -1,10 +1,10 @@
-//! What agents mean who have not read the schemas: other names of arguments and tools. The fixed list is in
+//! Normalizes arguments and tool names that agents wrote from memory. The fixed list is in
 //! `docs/guide/agents.md`.
 
 use mcp::{Instead, Schema};
 use serde_json::{Map, Value, json};
 
-/// Other names of arguments, best first. One is taken only where the tool has the argument, and the call does not give it.
+/// Other names of arguments, best first. One is used only if the tool has the argument, and the call does not give it.
 const ARGUMENTS: &[(&str, &[&str])] = &[
     (
         "req_identifier",
@@ -53,7 +53,7 @@ const ARGUMENTS: &[(&str, &[&str])] = &[
     ("cursor", &["next_cursor", "after", "page_token"]),
 ];
 
-/// What else the tools are called.
+/// Other names of the tools.
 const TOOLS: &[(&str, &[&str])] = &[
     ("validate_citation", &["check_citation", "verify_citation", "validate", "check", "verify"]),
     (
@@ -112,7 +112,7 @@ const TOOLS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Changes arguments into what they mean. Returns what the caller should know about it.
+/// Normalizes arguments. Returns notes for the caller.
 pub fn normalise(schema: &Schema, arguments: &mut Value) -> Vec<String> {
     let mut notes = schema.normalise(arguments);
     if let (Some(properties), Some(given)) = (schema.properties(), arguments.as_object_mut()) {
@@ -124,7 +124,7 @@ pub fn normalise(schema: &Schema, arguments: &mut Value) -> Vec<String> {
             }
         }
     }
-    // What has found its name may still be of another type.
+    // A renamed argument may still have a value of another type.
     notes.extend(schema.normalise(arguments));
     notes
 }
@@ -143,13 +143,13 @@ fn take_synonym(
     }
 }
 
-/// Takes the first of some arguments whose value is of a kind.
+/// Takes the first of some arguments with a value of a type.
 fn take(given: &mut Map<String, Value>, names: &[&str], fits: fn(&Value) -> bool) -> Option<Value> {
     let name = names.iter().find(|name| given.get(**name).is_some_and(fits))?;
     given.shift_remove(*name)
 }
 
-/// Takes `{"file_path": "src/main.rs", "line_number": 42}` for `src/main.rs:42`.
+/// Converts `{"file_path": "src/main.rs", "line_number": 42}` to `src/main.rs:42`.
 fn join_place(properties: &Map<String, Value>, given: &mut Map<String, Value>) {
     const FILES: [&str; 3] = ["file_path", "file", "path"];
     const LINES: [&str; 2] = ["line_number", "line"];
@@ -171,7 +171,7 @@ fn join_place(properties: &Map<String, Value>, given: &mut Map<String, Value>) {
     }
 }
 
-/// Takes the target and the text of a requirement for a citation of it.
+/// Converts the target and the text of a requirement to a citation.
 fn join_citation(properties: &Map<String, Value>, given: &mut Map<String, Value>) {
     const QUOTES: [&str; 2] = ["quote", "text"];
     let is_asked = properties.contains_key("citation") && !given.contains_key("citation");
@@ -185,7 +185,7 @@ fn join_citation(properties: &Map<String, Value>, given: &mut Map<String, Value>
     }
 }
 
-/// Returns the tool to use in place of one that does not exist.
+/// Returns the tool to use instead of an unknown one.
 pub fn instead_of(name: &str) -> Option<Instead> {
     let plain = nearest::plain(name.rsplit("__").next().unwrap_or(name));
     let also = |(_, others): &&(&str, &[&str])| others.contains(&plain.as_str());

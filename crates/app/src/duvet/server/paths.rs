@@ -1,4 +1,4 @@
-//! Citations by their ids, and the lines of code around them. Nothing outside of the project is read.
+//! Citations by id, and the code around them. Nothing outside of the project is read.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use trace::model::{Citation, Model, Named};
 
 use super::rows::note_on_line;
 
-/// A line longer than this is cut.
+/// Longer lines are cut.
 pub const LINE_CHARACTERS_MAX: usize = 500;
 
-/// A citation and its file as it is now.
+/// A citation and the current content of its file.
 pub struct Code {
     /// The file, relative to the project.
     pub path: String,
@@ -21,7 +21,7 @@ pub struct Code {
 }
 
 impl Code {
-    /// Finds a citation by its id, also one that is wrong, or by a line near it, of which a note tells then.
+    /// Finds a citation by its id, also an invalid one, or by a nearby line, which a note then says.
     pub fn find(root: &Path, model: &Model, id: &str) -> Result<Option<(Code, Option<String>)>, Failure> {
         if let Some(wrong) = Code::wrong(root, model, id)? {
             return Ok(Some((wrong, None)));
@@ -34,7 +34,7 @@ impl Code {
         }
     }
 
-    /// Finds a citation that is wrong by its place.
+    /// Finds an invalid citation by its place.
     fn wrong(root: &Path, model: &Model, id: &str) -> Result<Option<Code>, Failure> {
         let Some((path, line)) = id.rsplit_once(':') else { return Ok(None) };
         let Ok(line) = line.parse::<u32>() else { return Ok(None) };
@@ -49,8 +49,8 @@ impl Code {
         Ok(Some(Code { path, line, text }))
     }
 
-    /// Reads the file of a citation. One that was changed a moment ago, so that the citation stands elsewhere now, is
-    /// a conflict: whoever asks again gets what is known by then.
+    /// Reads the file of a citation. If it has just changed, so that the citation is elsewhere, this is
+    /// a conflict: a retry sees the new state.
     pub fn of(root: &Path, citation: &Citation) -> Result<Code, Failure> {
         let text = read(root, citation.path())?;
         if !is_in(&text, citation.annotation()) {
@@ -73,7 +73,7 @@ impl Code {
         lines.map(|(index, line)| (index + 1, cut(line, LINE_CHARACTERS_MAX)))
     }
 
-    /// The lines around it, none longer than so many characters.
+    /// The lines around it, each cut to a number of characters.
     pub fn lines(&self, n_around: usize, n_characters_max: usize) -> Vec<String> {
         let line = self.line as usize;
         let first = line.saturating_sub(n_around).max(1);
@@ -96,7 +96,7 @@ fn read(root: &Path, path: &str) -> Result<String, Failure> {
     })
 }
 
-/// Tells whether an annotation still stands where it was found.
+/// Returns whether an annotation is still where it was found.
 fn is_in(text: &str, annotation: &Annotation) -> bool {
     let target = text.get(annotation.places.target.range());
     // In a requirement file it may be written with escapes.

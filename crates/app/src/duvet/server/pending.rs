@@ -1,7 +1,7 @@
-//! Changes that happened before a question was asked, so that its answer is current.
+//! Processes changes from before a request, so that its answer is current.
 //!
-//! The system queues a change before the write returns that made it. Whoever asks takes what is queued, hands it to the
-//! thread that follows the project, and waits for a moment. Where the system has no such queue, nobody waits.
+//! The system queues a change before the write that made it returns. A request takes the queued changes, passes them to the
+//! thread that follows the project, and waits for a moment. Without such a queue requests do not wait.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,21 +11,21 @@ use std::time::{Duration, Instant};
 
 /// A message to the thread that follows the project.
 pub enum Event {
-    /// Something happened to these; nobody knows to which if there are none.
+    /// These paths changed; unknown ones if there are none.
     Changed(Vec<PathBuf>),
-    /// Somebody waits until these are read.
+    /// A request waits until these are read.
     Asked(Vec<PathBuf>, Sender<()>),
-    /// Somebody waits until managed requirements are read that have changed.
+    /// A request waits until changed managed requirements are read.
     Managed(Sender<()>),
 }
 
-/// How long a question waits for changes to be read.
+/// How long a request waits for changes to be read.
 const WAITING_TIME_MAX: Duration = Duration::from_millis(20);
 
-/// How long a question waits for managed requirements to be read.
+/// How long a request waits for managed requirements to be read.
 const MANAGED_TIME_MAX: Duration = Duration::from_millis(300);
 
-/// The changes that nobody was told of yet.
+/// The changes that were not processed yet.
 #[derive(Default)]
 pub struct Pending {
     queue: OnceLock<Option<queue::Queue>>,
@@ -35,12 +35,12 @@ pub struct Pending {
 #[derive(Default)]
 struct Waiting {
     events: Option<Sender<Event>>,
-    /// The end of what an earlier question did not wait for.
+    /// The changes that an earlier request did not wait for.
     unfinished: Option<Receiver<()>>,
 }
 
 impl Pending {
-    /// Remembers who follows the project.
+    /// Sets the thread that follows the project.
     pub fn follow(&self, events: Sender<Event>) {
         *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) =
             Waiting { events: Some(events), unfinished: None };
@@ -62,13 +62,13 @@ impl Pending {
         }
     }
 
-    /// Waits until what has changed so far is read, for a moment at most.
+    /// Waits until all changes so far are read, for a moment at most.
     pub fn settle(&self) {
         let Some(Some(queue)) = self.queue.get() else {
             return;
         };
         let start = Instant::now();
-        // Others who ask meanwhile wait for the same.
+        // Concurrent requests wait for the same.
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = queue.take();
         if !changed.is_empty()
@@ -96,12 +96,12 @@ mod queue {
 
     use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, WatchDescriptor};
 
-    /// How often the queue is read at once; what is left belongs to the next question.
+    /// How often the queue is read at once; the rest belongs to the next request.
     const READS_MAX: usize = 64;
-    /// A project with more folders is followed, but nobody waits for it.
+    /// Projects with more folders are followed, but requests do not wait.
     const FOLDERS_MAX: usize = 10_000;
 
-    /// A queue of changes that is read when somebody asks.
+    /// A queue of changes that is read on request.
     pub struct Queue {
         inotify: Inotify,
         folders: Mutex<HashMap<WatchDescriptor, PathBuf>>,
@@ -117,7 +117,7 @@ mod queue {
             self.folders.lock().unwrap_or_else(PoisonError::into_inner)
         }
 
-        /// Whoever asks meanwhile does not wait for this.
+        /// Concurrent requests do not wait for this.
         pub fn watch(&self, folders: &BTreeSet<PathBuf>) {
             let gone: Vec<WatchDescriptor> = {
                 let known = self.folders();
@@ -136,14 +136,14 @@ mod queue {
                 | AddWatchFlags::IN_MOVE
                 | AddWatchFlags::IN_ONLYDIR;
             for folder in folders.iter().take(FOLDERS_MAX) {
-                // A folder that was made again has another number; the same one keeps its.
+                // A recreated folder gets another number; an existing one keeps its number.
                 if let Ok(watch) = self.inotify.add_watch(folder, flags) {
                     self.folders().insert(watch, folder.clone());
                 }
             }
         }
 
-        /// Takes what has changed. Folders stand for themselves where more is not known.
+        /// Takes the changes. A folder is returned if the changed file is unknown.
         pub fn take(&self) -> Vec<PathBuf> {
             let mut changed = BTreeSet::new();
             let mut folders = None;
@@ -154,7 +154,7 @@ mod queue {
                     match (folders.get(&event.wd), event.name) {
                         (Some(folder), Some(name)) => changed.insert(folder.join(name)),
                         (Some(folder), None) => changed.insert(folder.clone()),
-                        // Too much happened to tell what: all of it may have changed.
+                        // The queue overflowed: everything may have changed.
                         (None, _) if event.mask.contains(AddWatchFlags::IN_Q_OVERFLOW) => {
                             changed.extend(folders.values().cloned());
                             true
@@ -173,7 +173,7 @@ mod queue {
     use std::collections::BTreeSet;
     use std::path::PathBuf;
 
-    /// There is none here.
+    /// Not supported here.
     pub enum Queue {}
 
     impl Queue {

@@ -15,11 +15,11 @@ use super::paths::{Code, LINE_CHARACTERS_MAX};
 use super::rows::level;
 use super::tree::{Node, children, count_children, described, parse, path};
 
-/// How many resources a page has.
+/// The number of resources on a page.
 pub const PAGE_SIZE: usize = 100;
-/// How many tokens an answer with a collection may have.
+/// The maximal number of tokens of a collection.
 const COLLECTION_TOKENS_MAX: usize = 8_000;
-/// How much code a citation shows around it.
+/// How much code around a citation is shown.
 const CONTEXT_LINES: usize = 3;
 
 fn not_found(model: &Model, uri: &str) -> Failure {
@@ -28,7 +28,7 @@ fn not_found(model: &Model, uri: &str) -> Failure {
     Failure::new(FailureKind::NotFound, message)
 }
 
-/// Reads a resource. A collection that is longer than an answer may be goes on at another URI.
+/// Reads a resource. A longer collection continues at another URI.
 pub fn read(root: &Path, model: &Model, uri: &str) -> Result<Contents, Failure> {
     let (path, cursor) = split_cursor(uri);
     let node = parse(model, path).ok_or_else(|| not_found(model, uri))?;
@@ -59,7 +59,7 @@ pub fn read(root: &Path, model: &Model, uri: &str) -> Result<Contents, Failure> 
     Ok(Contents::json(uri, value.to_string()))
 }
 
-/// Reads as much of a collection as an answer may have. What comes second is where it goes on.
+/// Reads as much of a collection as fits. The second content has the URI of the rest.
 fn collection(
     model: &Model,
     node: &Node<'_>,
@@ -77,13 +77,13 @@ fn collection(
     Ok(Contents::Values(vec![content(uri, text), content(&next, note.to_string())]))
 }
 
-/// Stands before the cursor in the URI of a collection.
+/// Precedes the cursor in the URI of a collection.
 const CURSOR: &str = "?cursor=";
 
 /// Takes the cursor off a URI.
 fn split_cursor(uri: &str) -> (&str, Option<&str>) {
     match uri.rsplit_once(CURSOR) {
-        // The path of a citation may have anything in it.
+        // The path of a citation may contain any text.
         Some((path, cursor)) if is_collection(path) => (path, Some(cursor)),
         _ => (uri, None),
     }
@@ -100,14 +100,14 @@ fn cited(root: &Path, citation: &Citation) -> Result<Value, Failure> {
     }))
 }
 
-/// Whether a URI is that of a collection, judged by its looks.
+/// Whether a URI is that of a collection, by its form.
 pub fn is_collection(uri: &str) -> bool {
     let uri = uri.rsplit_once(CURSOR).map_or(uri, |(path, _)| path);
     let last = uri.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     matches!(last, "specifications" | "sections" | "requirements" | "citations")
 }
 
-/// What is under a path.
+/// The resources under a path.
 pub struct Under<'a> {
     model: &'a Model,
     node: Node<'a>,
@@ -125,7 +125,7 @@ impl<'a> Under<'a> {
         Ok(Under { model, node })
     }
 
-    /// How much there is.
+    /// The number of resources.
     pub fn count(&self) -> usize {
         count_children(self.model, &self.node).unwrap_or(0)
     }
@@ -149,15 +149,15 @@ fn resource(path: &str, more: Map<String, Value>) -> Resource {
     }
 }
 
-/// How many collections there are.
+/// The number of collections.
 const N_COLLECTIONS: usize = 3;
 
-/// How much there is to read at first: the collections, the specifications and their sections.
+/// The number of top-level resources: the collections, the specifications and their sections.
 pub fn count(model: &Model) -> usize {
     N_COLLECTIONS + model.catalogue.specifications.len() + model.catalogue.sections.len()
 }
 
-/// Lists some of it. A page costs what is on it, not what is before it.
+/// Lists some of it. The cost depends on the page, not on its position.
 pub fn some(model: &Model, range: Range<usize>) -> Vec<Resource> {
     let collection = |path: &str, name: &str, description: &str| Resource {
         uri: format!("duvet://{path}"),
@@ -194,7 +194,7 @@ pub fn some(model: &Model, range: Range<usize>) -> Vec<Resource> {
     resources
 }
 
-/// Lists the families of resources.
+/// Lists the resource templates.
 pub fn templates() -> Vec<Resource> {
     const SECTION: &str = "duvet:///specifications/{spec_id}/sections/{section_id}";
     let template = |path: String, name: &str, description: &str| Resource {
@@ -234,7 +234,7 @@ pub fn templates() -> Vec<Resource> {
     ]
 }
 
-/// Says whether a resource may be subscribed to: under its own name, since changes are told by that.
+/// Returns whether a resource can be subscribed to: only under its canonical name, which notifications use.
 pub fn check_subscription(model: &Model, uri: &str) -> Result<(), Failure> {
     let node = parse(model, uri).ok_or_else(|| not_found(model, uri))?;
     let own = path(model, &node);
@@ -246,7 +246,7 @@ pub fn check_subscription(model: &Model, uri: &str) -> Result<(), Failure> {
     Err(Failure::invalid_argument("uri", &problem))
 }
 
-/// Lists the paths that read differently after a change.
+/// Lists the paths whose contents a change affects.
 pub fn changed(before: &Model, after: &Model, changes: &Changes) -> BTreeSet<String> {
     let mut paths = BTreeSet::new();
     for model in [before, after] {

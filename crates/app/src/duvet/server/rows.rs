@@ -1,4 +1,4 @@
-//! Requirements as answers show them: what they say, how far they are, and what it takes to cite them.
+//! Requirements in answers: their text, status, and how to cite them.
 
 use mcp::{Failure, FailureKind, ToolOutput};
 use serde_json::{Value, json};
@@ -10,12 +10,12 @@ use super::list::{ListWindow, shorten, tokens_max_or};
 
 /// How many citations of a requirement are listed.
 const CITATIONS_MAX: usize = 20;
-/// How many places are named where the code of its neighbours is.
+/// How many places of nearby code are listed.
 const NEARBY_MAX: usize = 3;
-/// How long an answer may be if nobody says otherwise.
+/// The default length of an answer.
 const TOKENS_DEFAULT: u64 = 8_000;
 
-/// A requirement as searches and lists show it.
+/// A requirement in searches and lists.
 pub fn requirement(model: &Model, number: u32) -> Value {
     let mut row = json!({
         "identifier": model.catalogue.identifier(number),
@@ -40,7 +40,7 @@ pub fn priority(model: &Model, number: u32) -> Value {
     row
 }
 
-/// Adds where a requirement stands, what a citation of it has as its target, and its short id.
+/// Adds the place of a requirement, the target for its citations, and its short id.
 fn add_place(row: &mut Value, model: &Model, number: u32) {
     let section = model.requirement(number).section;
     row["section"] = json!(model.catalogue.document(section).1.title);
@@ -48,12 +48,12 @@ fn add_place(row: &mut Value, model: &Model, number: u32) {
     row["short_id"] = json!(model.catalogue.short_id(number));
 }
 
-/// What a level is called here.
+/// The name of a level.
 pub fn level(level: Level) -> &'static str {
     if level == Level::Auto { "unspecified" } else { level.name() }
 }
 
-/// Answers the status of the requirement that a reference names, with its text, place and citations. If it names several
+/// Returns the status of the requirement that a reference names, with its text, place and citations. If it names several
 /// requirements, the status is that of the least finished one, and all of them are listed.
 //@= spexus://REQ-192
 //@# 003 §4.3: get_requirement_status says what is done, needs tests, is in progress or not started
@@ -100,7 +100,7 @@ pub fn status(model: &Model, reference: &str, arguments: &Value) -> Result<ToolO
     Ok(ToolOutput::json(window.fill(answer, "matches", numbers.len(), row)))
 }
 
-/// Adds what is known of a requirement beside its status.
+/// Adds details of a requirement.
 fn describe(answer: &mut Value, model: &Model, number: u32) {
     answer["level"] = json!(level(model.requirement(number).level));
     answer["text"] = json!(model.catalogue.text(number));
@@ -118,7 +118,7 @@ fn describe(answer: &mut Value, model: &Model, number: u32) {
     }
 }
 
-/// Says which citation was meant by a line that is only near it.
+/// Says which citation was found by a line near it.
 fn note_on_place(model: &Model, reference: &str) -> Option<String> {
     match model.named(reference)? {
         Named::Citation(citation) => note_on_line(reference, &citation),

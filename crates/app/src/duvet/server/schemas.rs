@@ -1,4 +1,4 @@
-//! The schemas of answers, for programs that ask for them. What may be left out of an answer is not required.
+//! Output schemas, for programs that request them. Fields that may be left out are not required.
 
 use serde_json::{Map, Value, json};
 use trace::model::TraceStatus;
@@ -90,7 +90,7 @@ pub fn output(tool: &str) -> Option<Value> {
     })
 }
 
-/// What says where a requirement stands.
+/// The fields with the place of a requirement.
 const PLACE: &[&str] = &["section", "target", "short_id"];
 
 fn requirement() -> Value {

@@ -8,11 +8,11 @@ use super::advice;
 use super::list::{ListWindow, tokens_max_or};
 use super::rows::level;
 
-/// How long an overview may be if nobody says otherwise, and how long a section with its text.
+/// The default lengths of an overview, and of a section with its text.
 const OVERVIEW_TOKENS_DEFAULT: u64 = 1_000;
 const SECTION_TOKENS_DEFAULT: u64 = 2_000;
 
-/// Answers what a URL, path, id or target names; all specifications if nothing is named.
+/// Resolves a URL, path, id or target; lists all specifications without one.
 //@= spexus://REQ-196
 //@# 003 §4.7: resolve_spec_id finds a specification by any of its addresses
 pub fn resolve(model: &Model, arguments: &Value) -> Result<ToolOutput, Failure> {
@@ -36,7 +36,7 @@ pub fn resolve(model: &Model, arguments: &Value) -> Result<ToolOutput, Failure> 
         return Ok(ToolOutput::json(with_text(model, section, window(SECTION_TOKENS_DEFAULT)?)));
     }
     let answer = match model.resolve(name) {
-        // The specification is there, the section is not.
+        // The specification exists, but the section does not.
         Some(specification) => {
             let mut answer = json!({"spec_id": specification.id, "error": "Section not found"});
             add_nearest(&mut answer, advice::section(model, name));
@@ -88,7 +88,7 @@ pub fn by_open(model: &Model) -> Vec<(usize, &SpecificationEntry)> {
     by_open
 }
 
-/// A specification: how far it is, and its sections.
+/// A specification: its progress, and its sections.
 fn overview(model: &Model, specification: &SpecificationEntry, window: ListWindow) -> Value {
     let numbers = model.catalogue.requirements_of(specification);
     let [not_started, in_progress, needs_tests, done] = model.count(numbers);
@@ -127,7 +127,7 @@ fn sections(model: &Model, specification: &SpecificationEntry, answer: Value, wi
     window.fill(answer, "sections", specification.document.sections.len(), row)
 }
 
-/// A section: its text and its requirements. What does not fit goes on at a line, or at a requirement.
+/// A section: its text and its requirements. The rest continues at a line, or at a requirement.
 fn with_text(model: &Model, section: u32, window: ListWindow) -> Value {
     let (specification, entry) = model.catalogue.document(section);
     let lines: Vec<&str> = entry.spans().map(|span| span.of_text(&specification.document.text)).collect();

@@ -1,4 +1,4 @@
-//! The tools: what they answer.
+//! The calls of the tools.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,12 +15,12 @@ use super::{advice, citations, rows, specifications};
 
 const CONTEXT_LINES_DEFAULT: u64 = 5;
 
-/// Tells whether a tool reads files when it is called.
+/// Returns whether a tool reads files when it is called.
 pub fn reads_files(name: &str) -> bool {
     name == "get_citation_context"
 }
 
-/// Calls a tool whose arguments have been checked.
+/// Calls a tool with validated arguments.
 pub fn call(
     server: &TraceServer,
     model: &Model,
@@ -50,10 +50,10 @@ pub fn call(
     }
 }
 
-/// Arguments whose values may begin with the project's folder.
+/// Arguments whose values may start with the project's folder.
 const NAMES: [&str; 5] = ["url", "spec_id", "req_identifier", "citation_id", "file_path"];
 
-/// Takes the project's folder off paths.
+/// Removes the project's folder from paths.
 fn relative(root: &Path, arguments: &Value) -> Value {
     let mut arguments = arguments.clone();
     for name in NAMES {
@@ -67,7 +67,7 @@ fn relative(root: &Path, arguments: &Value) -> Value {
     arguments
 }
 
-/// Requirements as searches and lists show them.
+/// Requirements in searches and lists.
 //@= spexus://REQ-193
 //@# 003 §4.4: list_uncited_requirements lists what nothing cites
 //@= spexus://REQ-197

@@ -16,7 +16,7 @@ const N_CHANGES: usize = 2_000;
 /// What a client does not read waits in sockets and queues first, so that it has to be a lot: each change is told under
 /// many spellings of the same resource.
 #[test]
-fn who_does_not_read_is_told_to_begin_anew() {
+fn a_client_that_does_not_read_must_start_again() {
     on_sqlite(&[], &[], |backend, _| {
         backend.create("/epics", &json!({"title": "Pay", "priority": 1}));
         let agent = Agent::stateless(backend);

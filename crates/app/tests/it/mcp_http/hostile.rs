@@ -35,7 +35,7 @@ fn a_body_that_does_not_come_is_not_waited_for() {
 }
 
 #[test]
-fn a_batch_counts_as_what_is_in_it() {
+fn a_batch_counts_as_its_messages() {
     on_sqlite(&[], &[("SPEXUS_RATE_LIMIT", "20")], |backend, _| {
         let batch = |n: usize| -> Value {
             (0..n).map(|id| json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"})).collect()
@@ -53,7 +53,7 @@ fn a_batch_counts_as_what_is_in_it() {
 }
 
 #[test]
-fn headers_are_held_against_what_is_done() {
+fn headers_must_agree_with_the_message() {
     on_sqlite(&[], &[], |backend, _| {
         let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_types","name":"create_epic",
             "arguments":{"title":"Smuggled","priority":1},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
@@ -72,7 +72,7 @@ fn headers_are_held_against_what_is_done() {
 }
 
 #[test]
-fn one_message_of_a_batch_hides_no_other() {
+fn messages_of_a_batch_do_not_hide_each_other() {
     on_sqlite(&[], &[], |backend, _| {
         let batch = json!([
             {"jsonrpc": "2.0", "id": "make", "method": "tools/call",
@@ -89,7 +89,7 @@ fn one_message_of_a_batch_hides_no_other() {
 }
 
 #[test]
-fn a_request_is_only_given_up_by_its_own_session() {
+fn a_request_is_cancelled_only_by_its_own_session() {
     on_sqlite(&[], &[], |backend, _| {
         // Without sessions two agents of a user may well use the same numbers.
         std::thread::scope(|scope| {

@@ -13,7 +13,7 @@ use crate::backend::{Answer, Backend, on_sqlite, send};
 //@= type=test
 //@# 002 R12.7: rate limits apply to agents, too
 #[test]
-fn initialize_is_limited_by_itself() {
+fn initialize_has_its_own_limit() {
     on_sqlite(&[], &[("SPEXUS_SESSION_LIMIT", "3")], |backend, _| {
         let agent = Agent::new(backend, "2025-11-25", &backend.token);
         for _ in 0..3 {

@@ -61,7 +61,7 @@ fn every_revision_has_progress_in_its_own_words() {
 }
 
 #[test]
-fn who_does_not_ask_or_takes_no_stream_gets_the_answer_alone() {
+fn without_a_request_for_progress_or_a_stream_only_the_answer_is_sent() {
     on_sqlite(&BULK, &[], |backend, _| {
         for revision in ["2025-11-25", STATELESS] {
             let agent = Agent::ready(backend, revision);

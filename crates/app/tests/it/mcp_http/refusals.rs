@@ -104,7 +104,7 @@ fn malformed_messages_are_bad_requests() {
 //@= type=test
 //@# 002 R16.8: tests cover tokens and rights
 #[test]
-fn without_a_good_token_nobody_is_served() {
+fn requests_without_a_valid_token_are_rejected() {
     on_every_store(|backend| {
         let ping = json!({"jsonrpc": "2.0", "id": 41, "method": "ping"}).to_string();
         let ask = |authorization: Option<&str>| {
@@ -330,7 +330,7 @@ fn bad_arguments_name_their_fields() {
 //@= type=test
 //@# 002 R16.7: tests cover error codes
 #[test]
-fn what_is_not_there_has_the_code_of_its_revision() {
+fn a_missing_resource_has_the_code_of_the_revision() {
     on_sqlite(&[], &[], |backend, _| {
         let (old, new) = (Agent::handshake(backend, "2025-11-25"), Agent::stateless(backend));
         let missing = json!({"uri": "epic://EP-404"});
@@ -373,7 +373,7 @@ fn what_is_not_there_has_the_code_of_its_revision() {
 //@= type=test
 //@# 002 R13.8: internal errors are logged in full
 #[test]
-fn a_failure_inside_is_logged_and_not_told() {
+fn internal_errors_are_logged_but_not_sent() {
     on_sqlite(&[], &[], |backend, folder| {
         backend.create("/epics", &json!({"title": "Pay", "priority": 1}));
         let old = Agent::handshake(backend, "2025-06-18");
@@ -402,7 +402,7 @@ fn a_failure_inside_is_logged_and_not_told() {
 }
 
 #[test]
-fn other_methods_of_http_and_what_cannot_be_read_are_refused() {
+fn other_http_methods_and_unreadable_bodies_are_rejected() {
     on_sqlite(&[], &[], |backend, _| {
         for method in ["PUT", "PATCH", "HEAD"] {
             let answer = send(backend.request(method, "/mcp"));

@@ -129,7 +129,7 @@ fn dropped_streams_leave_nothing_behind() {
 
 /// A stream whose token is revoked ends by itself.
 #[test]
-fn who_may_no_longer_ask_no_longer_listens() {
+fn streams_end_when_the_right_ends() {
     on_sqlite(&[], &[], |backend, _| {
         let token = backend.create("/tokens", &json!({"name": "short", "scopes": ["read"]}));
         let agent = Agent::new(backend, STATELESS, token["token"].as_str().expect("a secret"));

@@ -151,7 +151,7 @@ pub const DAILY: [&str; 15] = [
 //@= type=test
 //@# 002 R5.5: a template filters requirements by query and type
 #[test]
-fn all_that_was_promised_is_listed() {
+fn every_required_tool_is_listed() {
     on_sqlite(&[], &[], |backend, _| {
         let agent = Agent::handshake(backend, "2025-06-18");
         let tools = names(&agent.result("tools/list", json!({})));

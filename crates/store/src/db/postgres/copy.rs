@@ -7,7 +7,7 @@ use super::translate::translate;
 use crate::error::{Error, Result};
 
 impl Connection {
-    /// Calls `read` with the rows of a query, at most `rows_max` at a time.
+    /// Calls `read` with the rows of a query, at most `n_rows` at a time.
     pub(crate) fn read_in_parts(
         &mut self,
         sql: &str,

@@ -1,4 +1,4 @@
-//! Indexing anew beside others, on both stores.
+//! Rebuilding the index while others work, on both stores.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ fn a_large_index_is_brought_up_to_date_beside_serving() {
         outdate(store);
         assert_eq!(n_found(store, "pot"), 0);
         rebuild_within(store, Duration::ZERO).expect("a thread");
-        // What is written meanwhile is found at once, and stays so.
+        // What is written in the meantime is found at once, and stays so.
         store.wait(Mode::Write, |tx| insert(tx, N_EPICS + 1, "Kettle")).expect("an epic");
         assert_eq!(n_found(store, "kettle"), 1);
         let started = Instant::now();
@@ -35,7 +35,7 @@ fn a_large_index_is_brought_up_to_date_beside_serving() {
     });
 }
 
-/// A server of the version before writes its terms, perhaps after the document's turn.
+/// A server of the previous version writes its terms, perhaps after the document's turn.
 #[test]
 fn what_an_older_server_writes_meanwhile_is_indexed_at_the_end() {
     on_every_store(|store, _| {
@@ -69,7 +69,7 @@ fn an_interrupted_rebuild_goes_on_where_it_was() {
         let total = N_EPICS;
         assert_eq!(progress(store), Some(Indexing { done: 2 * SLICE, total }));
         assert_eq!(n_found(store, "pot"), 2 * SLICE);
-        // Proof that the first documents are not indexed twice: their terms are gone, and stay so.
+        // Proves that the first documents are not indexed twice: their terms were removed, and stay so.
         store.wait(Mode::Write, |tx| erase(tx, &format!("number <= {SLICE}"))).expect("no terms");
         let again = Store::open(location, Options::default(), Time::from_microseconds(0)).expect("a store");
         assert_eq!(progress(&again), None);
@@ -123,7 +123,7 @@ fn insert(tx: &mut Tx<'_>, number: i64, title: &str) -> Result<()> {
     put_entity(tx, &entity)
 }
 
-/// Leaves the index as a version with other terms has made it.
+/// Leaves the index as a version with other terms has written it.
 fn outdate(store: &Store) {
     let outdate = |tx: &mut Tx<'_>| -> Result<()> {
         tx.execute("update search_state set version = 0, target = null", &[])?;

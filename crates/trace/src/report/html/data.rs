@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::model::{Citation, LinkedFile, Model, SpecificationEntry, TraceState};
 use crate::specification::Format;
 
-/// Everything.
+/// The data of the page.
 #[derive(Serialize)]
 pub struct Data<'a> {
     title: &'a str,
@@ -20,7 +20,7 @@ pub struct Data<'a> {
     issue_link: Option<&'a str>,
     styles: Vec<StyleData<'a>>,
     problems: Vec<ProblemData<'a>>,
-    /// Path, and where it can be looked at if not where the others are.
+    /// Path, and URL if it differs from the base.
     files: Vec<(&'a str, Option<&'a str>)>,
     annotations: Vec<AnnotationData<'a>>,
     specifications: Vec<SpecificationData<'a>>,
@@ -53,7 +53,7 @@ struct PlaceData<'a> {
     label: &'a str,
 }
 
-/// An annotation that is no requirement.
+/// An annotation that is not a requirement.
 #[derive(Serialize)]
 struct AnnotationData<'a> {
     /// The index of the file.
@@ -82,7 +82,7 @@ struct SpecificationData<'a> {
     /// The title of an RFC or draft, whose name is its number.
     #[serde(skip_serializing_if = "str::is_empty")]
     about: &'a str,
-    /// How annotations name it.
+    /// Its name in annotations.
     target: &'a str,
     path: String,
     is_markdown: bool,
@@ -109,10 +109,10 @@ struct RequirementData {
     a: Vec<u32>,
 }
 
-/// How many digits of an identifier are told.
+/// How many digits of an identifier are shown.
 const IDENTIFIER_LENGTH: usize = 8;
 
-/// The numbers that annotations have in the page.
+/// The numbers of annotations in the page.
 #[derive(Default)]
 pub struct Numbers {
     /// For each file, by its address in memory, the numbers of its annotations.
@@ -138,7 +138,7 @@ impl Numbers {
 }
 
 impl<'a> Data<'a> {
-    /// Collects what the page shows.
+    /// Collects the data of the page.
     pub fn new(page: &'a Page<'a>, diagnostics: &'a [Diagnostic]) -> Data<'a> {
         let model = page.model;
         let mut numbers = Numbers::default();
@@ -243,7 +243,7 @@ fn specification<'a>(
     }
 }
 
-/// Only all of it is 100 %.
+/// Only complete coverage is 100 %.
 pub(super) fn percent(state: &TraceState, count: usize) -> u8 {
     (count * 100 / state.size.max(1)).min(100) as u8
 }

@@ -1,7 +1,7 @@
-//! The page: everything about a project in one HTML file that needs nothing else.
+//! The page: a project in one self-contained HTML file.
 //!
-//! The data is JSON in the page; what shows it is the JavaScript in this folder. Text of the project reaches the
-//! page as data only, and the JavaScript makes text nodes of it, so that nothing in a specification can act.
+//! The data is JSON in the page; the JavaScript in this folder displays it. Text of the project is only ever
+//! data, from which the JavaScript creates text nodes, so that nothing in a specification is executed.
 
 use std::io::{self, Write};
 
@@ -12,17 +12,17 @@ pub mod part;
 mod section;
 mod source;
 
-/// What the page shows.
+/// The input of the page.
 pub struct Page<'a> {
     /// The name of the project.
     pub title: String,
-    /// All that is known of it.
+    /// The model.
     pub model: &'a Model,
-    /// Where files can be looked at.
+    /// The base URL of files.
     pub blob_link: Option<&'a str>,
-    /// Where issues can be looked at.
+    /// The base URL of issues.
     pub issue_link: Option<&'a str>,
-    /// Reads a source file by its path, for the lines of citations. Without it the page does without them.
+    /// Reads a source file by its path, for the lines of citations. Optional.
     pub read: Option<&'a ReadSource<'a>>,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Page<'a> {
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-/// In the order in which they need each other.
+/// In the order of their dependencies.
 const SCRIPTS: &[&str] = &[
     include_str!("element.js"),
     include_str!("model.js"),
@@ -70,7 +70,7 @@ impl Page<'_> {
         let diagnostics = self.model.diagnostics();
         let data = serde_json::to_string(&data::Data::new(self, &diagnostics)).map_err(io::Error::from)?;
         let data = inert(&data);
-        // Only the script that bears it may run. Text that wanted to name it would have to contain its own hash.
+        // Only the script with this hash may run. Injected text would have to contain its own hash.
         let nonce = blake3::hash(data.as_bytes()).to_hex();
         let mut rest = PAGE;
         while let Some((before, after)) = rest.split_once("{{") {
@@ -93,7 +93,7 @@ impl Page<'_> {
     }
 }
 
-/// Makes JSON that can stand in a page: nothing in it ends or starts an element, or a line of JavaScript.
+/// Escapes JSON for the page: nothing in it ends or starts an element, or a line of JavaScript.
 fn inert(json: &str) -> String {
     let mut text = String::with_capacity(json.len() + json.len() / 50);
     for character in json.chars() {

@@ -1,6 +1,6 @@
-//! Parts of the page as JSON, for a server that makes pages of its own: states and underlined text are the same.
+//! Parts of the page as JSON, for a server with its own pages, with the same states and underlined text.
 //!
-//! Hidden files are left out: a server shows them to people who cannot read the folder itself.
+//! Hidden files are left out, because a server shows them to people without access to the folder.
 
 use std::ops::Range;
 use std::path::{Component, Path};
@@ -12,10 +12,10 @@ use super::section::{Cutter, references};
 use crate::model::{Citation, Model, SpecificationEntry, TraceStatus};
 use crate::specification::Format;
 
-/// How many sections an outline has, and how many uncovered requirements are told.
+/// How many sections an outline has, and how many uncovered requirements are listed.
 const OUTLINE_MAX: usize = 5_000;
 const UNCOVERED_MAX: usize = 5_000;
-/// How many citations are told of a requirement.
+/// How many citations of a requirement are listed.
 const CITATIONS_MAX: usize = 50;
 
 /// Whether a path is that of a hidden file, or leads through a hidden folder or upwards.
@@ -27,13 +27,13 @@ pub fn is_hidden(path: &Path) -> bool {
     })
 }
 
-/// Whether a specification may be shown: it is not hidden, or it is kept where the project keeps specifications.
+/// Whether a specification may be shown: it is not hidden, or is in the project's folder for specifications.
 pub fn is_shown(model: &Model, entry: &SpecificationEntry) -> bool {
     let kept = entry.path.strip_prefix(&model.setting.downloads);
     entry.document.managed.is_some() || !is_hidden(kept.unwrap_or(&entry.path))
 }
 
-/// All specifications with how many requirements are how far.
+/// All specifications with the numbers of requirements in each state.
 pub fn specifications(model: &Model) -> Value {
     let shown = model.catalogue.specifications.iter().filter(|entry| is_shown(model, entry));
     let one = |entry: &SpecificationEntry| {
@@ -48,7 +48,7 @@ pub fn specifications(model: &Model) -> Value {
     })
 }
 
-/// A specification: its outline, and the text and requirements of some sections, as many as fit into so many lines.
+/// A specification: its outline, and the text and requirements of some sections, up to a number of lines.
 pub fn specification(
     model: &Model,
     entry: &SpecificationEntry,
@@ -105,7 +105,7 @@ pub fn specification(
     })
 }
 
-/// A requirement with what cites it, and the comment that would. `n` is how pieces of text call it.
+/// A requirement with its citations, and the comment that would cite it. `n` is its number in pieces of text.
 fn requirement(model: &Model, entry: &SpecificationEntry, number: u32, all: &Range<u32>) -> Value {
     let (state, own) = (model.state(number), model.requirement(number));
     let citations = model.citations_of(number).take(CITATIONS_MAX).map(cited);
@@ -125,7 +125,7 @@ fn requirement(model: &Model, entry: &SpecificationEntry, number: u32, all: &Ran
     })
 }
 
-/// A citation; of one in a hidden file, only what it is.
+/// A citation; of one in a hidden file, only its type.
 fn cited(citation: &Citation) -> Value {
     let annotation = citation.annotation();
     if is_hidden(Path::new(&**citation.path())) {
@@ -152,7 +152,7 @@ fn comment(model: &Model, entry: &SpecificationEntry, number: u32) -> String {
     text
 }
 
-/// How many requirements are how far, from done to not started.
+/// The number of requirements in each state, from done to not started.
 fn counts(model: &Model, numbers: Range<u32>) -> Value {
     let counted = model.count(numbers);
     let pair = |status: TraceStatus| (status.name().to_owned(), json!(counted[status as usize]));

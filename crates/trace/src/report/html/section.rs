@@ -1,4 +1,4 @@
-//! The text of a specification, cut where what is said of it changes.
+//! The text of a specification, split where its annotations change.
 
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ pub struct SectionData<'a> {
     lines: Vec<LineData<'a>>,
 }
 
-/// A line, or the parts of one that annotations speak of.
+/// A line, or its annotated parts.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum LineData<'a> {
@@ -41,7 +41,7 @@ enum PieceData<'a> {
 /// The state of a text that is quoted and belongs to no requirement.
 const NO_REQUIREMENT: usize = TraceStatus::ALL.len();
 
-/// Lists what is said of a document. Citations are told by their numbers in the page, requirements by their positions
+/// Lists the annotations of a document. Citations are given by their numbers in the page, requirements by their positions
 /// in the document.
 pub fn references(model: &Model, entry: &SpecificationEntry, numbers: &Numbers) -> Vec<CitedPiece> {
     let mut references = Vec::new();

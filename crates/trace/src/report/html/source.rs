@@ -6,7 +6,7 @@ use super::Page;
 use crate::annotation::{Annotation, AnnotationKind};
 use crate::model::LinkedFile;
 
-/// How many lines of code are shown below a comment, how many lines in all, and how much of each.
+/// How many lines of code are shown below a comment, how many lines in total, and how much of each.
 const CODE_LINES: usize = 3;
 const LINES_MAX: usize = 9;
 const LINE_CHARACTERS_MAX: usize = 120;
@@ -31,7 +31,7 @@ pub fn excerpts(page: &Page<'_>) -> Vec<Vec<String>> {
     files.par_iter().map(of_file).collect()
 }
 
-/// The lines of an annotation without what all of them are indented by.
+/// The lines of an annotation without their common indentation.
 fn excerpt(text: &str, annotation: &Annotation) -> String {
     // The file may have changed since it was read.
     let first = (annotation.places.text.start as usize).min(text.len());

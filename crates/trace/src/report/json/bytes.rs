@@ -1,6 +1,6 @@
 //! JSON as bytes: strings, numbers and the commas between members.
 
-/// How a byte is written in a string: 0 as it is, `u` as a code, any other letter behind a backslash.
+/// How a byte is written in a string: 0 unchanged, `u` as a code, any other letter after a backslash.
 const ESCAPES: [u8; 256] = {
     let mut escapes = [0; 256];
     let mut byte = 0;
@@ -30,7 +30,7 @@ pub fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Whether all bytes are written as they are. Looks at 16 at a time, the last of which may be looked at twice.
+/// Whether all bytes are written unchanged. Reads 16 at a time, the last of which may be read twice.
 fn is_plain(bytes: &[u8]) -> bool {
     // No early exit from a chunk: the compiler makes a few vector instructions of it.
     let is_plain = |chunk: &[u8; 16]| {

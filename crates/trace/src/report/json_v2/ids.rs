@@ -1,6 +1,6 @@
-//! The ids of the second form: a prefix that tells what a thing is, and a hash of what makes it that thing.
+//! The ids of version 2: a prefix for the kind, and a hash of the identifying content.
 //!
-//! Equal things have equal ids in every report, whoever wrote it; that is what lets reports be merged.
+//! Equal things have equal ids in every report, so that reports can be merged.
 
 use crate::text::Span;
 

@@ -1,4 +1,4 @@
-//! How a report of the second form points at texts.
+//! References to texts in a version 2 report.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Reads reports of the second form, and finds places in them.
+//! Parses version 2 reports, and finds positions in them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use super::document::{ReportV2, VERSION};
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::text::Span;
 
-/// Reads a report. The path is for what is wrong with it.
+/// Parses a report. The path is for error messages.
 pub fn read(path: &Arc<str>, text: &str) -> Result<ReportV2<'static>, Diagnostic> {
     let error = match serde_json::from_str::<ReportV2<'static>>(text) {
         Ok(document) if document.version == VERSION => return Ok(document),
@@ -21,7 +21,7 @@ pub fn read(path: &Arc<str>, text: &str) -> Result<ReportV2<'static>, Diagnostic
     let expected = format!("\"{VERSION}\"");
     let found = version.of_text(text);
     let diagnostic = match error {
-        // What cannot be read may be what is new in another version.
+        // A parse error may be due to a newer version.
         Some(error) if found == expected || !found.starts_with('"') => {
             let shown = error.to_string();
             let suffix = format!(" at line {} column {}", error.line(), error.column());
@@ -38,7 +38,7 @@ pub fn read(path: &Arc<str>, text: &str) -> Result<ReportV2<'static>, Diagnostic
     Err(diagnostic.help("such reports come from `duvet report --json-v2 FILE` and `duvet merge`"))
 }
 
-/// Finds a value by the keys that lead to it, or the last one on the way that is there. Tells how many keys led there.
+/// Finds a value by its path of keys, or the last existing one on the path. Returns how many keys were found.
 pub fn locate(text: &str, keys: &[&str]) -> Option<(usize, Span)> {
     let mut value: &RawValue = serde_json::from_str(text).ok()?;
     for (depth, key) in keys.iter().enumerate() {
@@ -54,7 +54,7 @@ pub fn locate(text: &str, keys: &[&str]) -> Option<(usize, Span)> {
 /// Describes a place in a report.
 pub fn point_at(path: &Arc<str>, text: &str, span: Span, label: &str) -> Place {
     let place = Place::new(path, text, span, label);
-    // All of a report may be one line, which nobody wants to see.
+    // A whole report may be one line, which is too long to show.
     let is_shown = place.column <= COLUMN_SHOWN_MAX;
     Place { excerpt: if is_shown { place.excerpt } else { String::new() }, ..place }
 }

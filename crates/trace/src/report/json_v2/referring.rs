@@ -1,4 +1,4 @@
-//! Brings annotations into the second form: requirements with what covers them, and cites.
+//! Converts annotations to version 2: requirements with what covers them, and citations.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -118,7 +118,7 @@ impl Covering {
     }
 }
 
-/// Sorts, and leaves out what is there already.
+/// Sorts, and removes duplicates.
 pub fn in_order<T: Ord>(list: &mut Vec<T>) {
     list.sort_unstable();
     list.dedup();

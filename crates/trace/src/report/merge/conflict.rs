@@ -1,4 +1,4 @@
-//! Where reports disagree: who says what, and in which line of which report.
+//! Conflicts between reports: the values, and their lines in the reports.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use crate::report::json_v2::document::ReportV2;
 use crate::report::json_v2::{locate, point_at};
 use crate::text::Span;
 
-/// The keys that lead to things of a kind.
+/// The path of keys to things of a kind.
 pub type Keys<'a> = &'a [&'a str];
 
 pub const REPOSITORY: Keys<'_> = &["repositories"];
@@ -22,15 +22,15 @@ pub const REQUIREMENT: Keys<'_> =
     &["annotations", "https://awslabs.github.io/duvet/v2/annotations.json#requirement"];
 pub const CITE: Keys<'_> = &["annotations", "https://awslabs.github.io/duvet/v2/annotations.json#cite"];
 
-/// Looking for the place of one reads a report again, and nobody reads more.
+/// Limited because locating a conflict parses a report again, and long lists are not read.
 const SHOWN_MAX: usize = 20;
-/// A longer value is only pointed at.
+/// Longer values are not repeated.
 const VALUE_SIZE_MAX_BYTES: usize = 80;
 
-/// The conflicts that were found so far.
+/// The conflicts so far.
 pub struct Conflicts<'a> {
     inputs: &'a [Input],
-    /// The position of the report that is being added to those before it.
+    /// The position of the report that is being merged.
     pub current: usize,
     errors: Listed,
     warnings: Listed,
@@ -42,7 +42,7 @@ struct Listed {
     n_more: usize,
 }
 
-/// Fields, and whether they are the same.
+/// Fields, and whether they are equal.
 type Fields<'a> = &'a [(&'a str, bool)];
 
 impl<'a> Conflicts<'a> {
@@ -51,18 +51,18 @@ impl<'a> Conflicts<'a> {
         Conflicts { inputs, current: 0, errors: Listed::default(), warnings: Listed::default() }
     }
 
-    /// Checks what reports must agree on.
+    /// Checks fields on which reports must agree.
     pub fn check(&mut self, keys: Keys<'_>, id: &str, fields: Fields<'_>) {
         self.add(Severity::Error, keys, id, fields, "make all reports from one state of the code");
     }
 
-    /// Checks what the id is made from.
+    /// Checks the fields behind the id.
     pub fn check_hashed(&mut self, keys: Keys<'_>, id: &str, fields: Fields<'_>) {
         let help = "the id is made from it, so one of the reports was changed by hand, or two ids are equal by chance";
         self.add(Severity::Error, keys, id, fields, help);
     }
 
-    /// Checks what reports may disagree on.
+    /// Checks fields on which reports may disagree.
     pub fn warn(&mut self, keys: Keys<'_>, id: &str, fields: Fields<'_>) {
         let help = "the first in the alphabet is kept, and all tags";
         self.add(Severity::Warning, keys, id, fields, help);
@@ -125,7 +125,7 @@ struct Said<'a> {
 }
 
 impl<'a> Said<'a> {
-    /// Finds the report that says most about a field, the first of several.
+    /// Finds the first report with the most complete field.
     fn find(inputs: &'a [Input], range: Range<usize>, keys: Keys<'_>) -> Said<'a> {
         let mut best = (0, Said { input: &inputs[range.start], span: Span::default(), is_whole: false });
         for input in &inputs[range] {
@@ -153,7 +153,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// Finds files that are in several reports without a repository: nobody knows whether they are the same.
+/// Finds files in several reports without a repository, which may or may not be the same.
 pub fn shared_files(inputs: &[Input], documents: &[ReportV2<'_>]) -> Vec<Diagnostic> {
     let mut first: BTreeMap<&str, usize> = BTreeMap::new();
     let mut diagnostics = Vec::new();

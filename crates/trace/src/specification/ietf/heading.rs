@@ -1,23 +1,23 @@
-//! Tells numbered headings (`2.1.  Title`, `Appendix A.  Title`) from lists, tables and entries of contents.
+//! Distinguishes numbered headings (`2.1.  Title`, `Appendix A.  Title`) from lists, tables and entries of contents.
 
 /// A numbered heading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NumberedHeading<'a> {
     /// `2.1`, `A`, `A.1`.
     pub id: &'a str,
-    /// What follows the number.
+    /// The text after the number.
     pub title: &'a str,
     is_appendix: bool,
 }
 
 impl NumberedHeading<'_> {
-    /// What annotations call the section.
+    /// The id of the section.
     pub fn section_id(&self) -> String {
         format!("{}-{}", if self.is_appendix { "appendix" } else { "section" }, self.id)
     }
 }
 
-/// Knows which number may come next.
+/// Tracks which number may come next.
 #[derive(Debug, Default)]
 pub struct Headings<'a> {
     /// Whether the line before was blank.
@@ -28,7 +28,7 @@ pub struct Headings<'a> {
 impl<'a> Headings<'a> {
     /// Reads a line as a heading, if it is one.
     pub fn read(&mut self, line: &'a str) -> Option<NumberedHeading<'a>> {
-        // Nothing but these can start a heading.
+        // Only these can start a heading.
         if !line.starts_with(|character: char| character.is_ascii_uppercase() || character.is_ascii_digit())
             && !line.starts_with('.')
         {
@@ -60,7 +60,7 @@ impl<'a> Headings<'a> {
         {
             return false;
         }
-        // Of what may be a table only the next number is believed.
+        // In what may be a table, only the next number counts.
         let is_table = title.trim_end_matches('|').contains('|');
         if self.after_break && !is_table {
             return true;
@@ -114,7 +114,7 @@ enum Part {
 impl Part {
     fn parse(text: &str) -> Option<Part> {
         if let Ok(number) = text.parse::<u8>() {
-            // No document has more sections; years and codes do.
+            // No document has more sections, but years and codes are higher.
             return (number <= 199).then_some(Part::Number(number));
         }
         match text.as_bytes() {
@@ -133,7 +133,7 @@ impl Part {
     }
 }
 
-/// Cuts a number into its parts; `None` for one that cannot be.
+/// Splits a number into its parts; `None` if it is not one.
 fn parts(id: &str) -> impl Iterator<Item = Option<Part>> {
     let first_digit = id.bytes().position(|byte| byte.is_ascii_digit()).unwrap_or(0);
     let (letter, digits) = id.split_at(first_digit);
@@ -145,7 +145,7 @@ fn parts(id: &str) -> impl Iterator<Item = Option<Part>> {
     })
 }
 
-/// Tells whether a number may come after another.
+/// Returns whether a number may follow another.
 fn follows(last: &str, id: &str) -> bool {
     if last == id {
         return false;
