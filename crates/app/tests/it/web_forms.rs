@@ -303,3 +303,26 @@ fn an_account_is_looked_after_by_who_has_it() {
         assert_eq!(visitor.get("/").status, 200);
     });
 }
+
+#[test]
+fn a_cookie_whose_session_has_ended_keeps_nobody_from_signing_in() {
+    on_every_store(|backend| {
+        let ended = Visitor::administrator(backend);
+        let other = Visitor::administrator(backend);
+        other.write("revoke_other_sessions", &[("_next", "/account")]);
+        let answer = ended.get("/account");
+        assert_eq!((answer.status, answer.header("location")), (303, "/sign-in?next=%2Faccount"));
+        assert_eq!(ended.get("/sign-in").status, 200);
+        let login = [("username", "admin"), ("password", backend.password.as_str()), ("cookie", "true")];
+        let answer = ended.post("login", &login);
+        assert_eq!((answer.status, answer.header("location")), (303, "/"), "{}", answer.text);
+        assert!(answer.header("set-cookie").starts_with("spexus_session=spexus_session_"));
+        let link = backend.create("/auth/sign-in-links", &json!({}));
+        let (_, code) = link["url"].as_str().expect("a URL").split_once("code=").expect("a code");
+        let answer = ended.post("use_sign_in_link", &[("code", code), ("cookie", "true")]);
+        assert_eq!(answer.status, 303, "{}", answer.text);
+        // A page of another site begins no session either way.
+        let answer = send(ended.form("login", &login).header("origin", "https://evil.example"));
+        assert_eq!((answer.status, answer.header("set-cookie")), (403, ""), "{}", answer.text);
+    });
+}
