@@ -91,6 +91,11 @@ fn html(status: StatusCode, page: maud::Markup) -> Response<Body> {
     response
 }
 
+/// The page for an address where nothing is.
+pub fn nowhere(path: &str) -> Response<Body> {
+    html(StatusCode::NOT_FOUND, web::nowhere(path))
+}
+
 /// Shows another page instead.
 fn see_other(path: &str) -> Response<Body> {
     let mut response = Response::new(Body::empty());
