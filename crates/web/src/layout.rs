@@ -54,7 +54,7 @@ pub fn whole(view: &View<'_>, shown: &Shown) -> Markup {
             }
             @let projects = view.answers.list("projects").iter();
             @let id = projects.filter(|known| known["key"].as_str() == project).find_map(|known| known["id"].as_str());
-            main #main tabindex="-1" data-project=[id.filter(|_| project.is_some())] { (shown.body) }
+            main #main tabindex="-1" data-project=[id.filter(|_| project.is_some())] data-after=[view.site.newest_change] { (shown.body) }
         },
     )
 }

@@ -62,7 +62,7 @@ pub fn router() -> Router<Arc<App>> {
 
 /// What all pages of this server share.
 fn site(app: &App) -> Site {
-    Site { url: app.options.public_url.clone(), version: env!("CARGO_PKG_VERSION") }
+    Site { url: app.options.public_url.clone(), version: env!("CARGO_PKG_VERSION"), newest_change: None }
 }
 
 /// A file whose name changes with its content.
