@@ -241,6 +241,13 @@ pub struct Place {
     sequence: i64,
 }
 
+impl Place {
+    /// The number of the change that is there, which clients name the place by.
+    pub fn sequence(self) -> i64 {
+        self.sequence
+    }
+}
+
 /// Adds who may be told of each change, as of now.
 pub fn address(tx: &mut Tx<'_>, changes: &mut [Change]) -> Result<()> {
     let mut audiences = HashMap::new();

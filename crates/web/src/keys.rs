@@ -2,6 +2,11 @@
 
 use maud::{Markup, html};
 
+use crate::pages::PAGES;
+
+/// How a page of a project is opened. The letters are those of the pages.
+const PAGE: &str = "g then a letter";
+
 /// Keys and what they do, by where they do it.
 const KEYS: &[(&str, &[(&str, &str)])] = &[
     (
@@ -9,10 +14,7 @@ const KEYS: &[(&str, &[(&str, &str)])] = &[
         &[
             ("Ctrl K", "find or open anything"),
             ("/", "search"),
-            (
-                "g then a letter",
-                "open a page of the project: o overview, t tree, l list, b board, d document, m matrix, s suspects, a activity, h thread, c traces",
-            ),
+            (PAGE, "open a page of the project:"),
             ("c", "create"),
             ("?", "show these keys"),
             ("Esc", "leave a field, close a dialog"),
@@ -27,6 +29,7 @@ const KEYS: &[(&str, &[(&str, &str)])] = &[
             ("x", "select the row"),
             ("s, p, a", "change status, priority, assignee of the row"),
             ("e", "edit its title and labels"),
+            ("y", "copy its reference, title and address"),
         ],
     ),
     (
@@ -58,9 +61,18 @@ pub fn table() -> Markup {
             @for (place, keys) in KEYS {
                 section {
                     h2 { (place) }
-                    dl { @for (key, meaning) in *keys { dt { (pressed(key)) } dd { (meaning) } } }
+                    dl { @for (key, meaning) in *keys { dt { (pressed(key)) } dd { (meaning) @if *key == PAGE { (letters()) } } } }
                 }
             }
+        }
+    }
+}
+
+/// The letters that open pages of a project.
+fn letters() -> Markup {
+    html! {
+        @for (index, (label, letter)) in PAGES.iter().filter_map(|page| page.nav).enumerate() {
+            @if index > 0 { "," } " " kbd { (letter) } " " (label.to_lowercase())
         }
     }
 }

@@ -3,11 +3,12 @@
 use maud::{DOCTYPE, Markup, html};
 use ops::known;
 use serde_json::Value;
+use store::model::Kind;
 
 use crate::assets::ASSETS;
 use crate::page::{Page, Problem, Shown, View};
-use crate::pages::{PAGES, PLACES, Place};
-use crate::parts::post;
+use crate::pages::{NEW_PROJECT, PAGES, PLACES, Place};
+use crate::parts::{kind_of, post, text};
 
 /// A disc that is half full, as the mark of what is under way.
 const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='8' cy='8' r='6.5' \
@@ -35,7 +36,8 @@ pub fn whole(view: &View<'_>, shown: &Shown) -> Markup {
                     kbd { "/" }
                 }
                 @if let Some(key) = project.filter(|_| view.me.may_create("requirement")) {
-                    a.button.new href={ "/p/" (key) "/new/requirement" } data-key="c" title="Create a requirement" aria-label="Create a requirement" { "+" }
+                    a.button.new href={ "/p/" (key) "/new/requirement" @if let Some(under) = under(view) { "?under=" (under) } }
+                        data-key="c" title="Create a requirement" aria-label="Create a requirement" { "+" }
                 }
                 button.quiet.palette-button type="button" data-palette=(project.unwrap_or_default()) title="Find or open anything" { kbd { "Ctrl K" } }
                 details.menu {
@@ -52,7 +54,7 @@ pub fn whole(view: &View<'_>, shown: &Shown) -> Markup {
             }
             @let projects = view.answers.list("projects").iter();
             @let id = projects.filter(|known| known["key"].as_str() == project).find_map(|known| known["id"].as_str());
-            main #main tabindex="-1" data-project=[id.filter(|_| project.is_some())] { (shown.body) }
+            main #main tabindex="-1" data-project=[id.filter(|_| project.is_some())] data-after=[view.site.newest_change] { (shown.body) }
         },
     )
 }
@@ -82,6 +84,14 @@ fn document(title: &str, theme: Option<&str>, has_keys: bool, body: Markup) -> M
     }
 }
 
+/// Where something new belongs that is made from the page of an item: beside or below it.
+fn under<'a>(view: &View<'a>) -> Option<&'a str> {
+    let reference = text(view.answers.get("entity")?, "reference_id");
+    let is_within_story =
+        matches!(kind_of(reference)?, Kind::UserStory | Kind::AcceptanceCriteria | Kind::Requirement);
+    is_within_story.then_some(reference)
+}
+
 /// The projects to choose from.
 fn projects(view: &View<'_>, current: Option<&str>) -> Markup {
     let projects = view.answers.list("projects");
@@ -90,13 +100,14 @@ fn projects(view: &View<'_>, current: Option<&str>) -> Markup {
     let chosen = projects.iter().find(|project| current == project["key"].as_str());
     html! {
         details.menu.projects {
-            summary { (chosen.map_or_else(|| current.unwrap_or("Projects").to_owned(), name)) }
+            summary { span { (chosen.map_or_else(|| current.unwrap_or("Projects").to_owned(), name)) } }
             div.sheet {
                 @for project in projects {
                     a href={ "/p/" (key(project)) } aria-current=[(current == project["key"].as_str()).then_some("true")] {
                         (name(project)) " " span.muted { (key(project)) }
                     }
                 }
+                @if view.me.may(known::CREATE_PROJECT) { a.apart href=(NEW_PROJECT) { "New project" } }
             }
         }
     }
@@ -114,16 +125,29 @@ fn administration(project: Option<&str>) -> Markup {
     }
 }
 
+/// So many pages of a project are named in the bar, which has one line; the others are in a menu behind them.
+const NAMED: usize = 8;
+
 /// The pages of a project.
 fn navigation(view: &View<'_>, key: &str) -> Markup {
-    html! {
-        nav.pages aria-label="Project" {
-            @for page in PAGES {
-                @if let Some((label, letter)) = page.nav {
-                    @let path = of_project(page, key);
-                    a href=(path) data-key=(letter) aria-current=[(view.asked.path == path).then_some("page")] { (label) }
-                }
+    let pages: Vec<(String, &str, char)> = PAGES
+        .iter()
+        .filter_map(|page| page.nav.map(|(label, letter)| (of_project(page, key), label, letter)))
+        .collect();
+    let (named, others) = pages.split_at(NAMED.min(pages.len()));
+    let current = others.iter().find(|(path, ..)| view.asked.path == *path);
+    let links = |pages: &[(String, &str, char)]| {
+        html! {
+            @for (path, label, letter) in pages {
+                a href=(path) data-key=(letter) aria-current=[(view.asked.path == *path).then_some("page")] { (label) }
             }
+        }
+    };
+    html! {
+        nav.pages aria-label="Project" { (links(named)) }
+        details.menu.more-pages {
+            summary aria-current=[current.map(|_| "page")] { (current.map_or("More", |(_, label, _)| label)) }
+            nav.sheet aria-label="More of the project" { (links(others)) }
         }
     }
 }
@@ -165,8 +189,23 @@ pub fn problem(view: &View<'_>, problem: &Problem) -> Shown {
             p { a href="/" { "Home" } }
         }
     };
-    let project = view.asked.parameters.get("key").cloned();
+    let is_known = |key: &&String| view.answers.list("projects").iter().any(|known| known["key"] == **key);
+    let project = view.asked.parameters.get("key").filter(is_known).cloned();
     Shown { title: title.to_owned(), project, body }
+}
+
+/// The page for an address where nothing is.
+pub fn nowhere(path: &str) -> Markup {
+    bare(
+        "Not found",
+        html! {
+            section.card.narrow {
+                h1 { "Not found" }
+                p { "There is nothing at " code { (path) } "." }
+                p.actions { a.button href="/" { "Home" } a.quiet href="/search" { "Search" } }
+            }
+        },
+    )
 }
 
 /// What is wrong with a form, for the script that says it at the fields. The form stays as it is.

@@ -22,7 +22,7 @@ mod time;
 pub use self::diff::{TEXTS, pieces as changed_words};
 pub use self::form::{Field, form};
 pub use self::item::BELOW;
-pub use self::layout::{inline_problem, problem, whole};
+pub use self::layout::{inline_problem, nowhere, problem, whole};
 pub use self::markdown::render as markdown;
 pub use self::page::{
     Answers, Asked, KEYS, Me, PREFERENCES, Page, Problem, Question, Shown, Site, Source, THEME, THEMES, View,

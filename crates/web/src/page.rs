@@ -222,6 +222,8 @@ pub struct Site {
     pub url: String,
     /// Its version.
     pub version: &'static str,
+    /// The number of the newest change when the page was begun, where it can show later ones as they happen.
+    pub newest_change: Option<i64>,
 }
 
 /// Everything that a page is made from.

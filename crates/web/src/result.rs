@@ -1,7 +1,7 @@
 //! What came of an operation that has no page to go to: a secret that is shown once, or an answer.
 
 use maud::{Markup, html};
-use ops::Entry;
+use ops::{Entry, known};
 use serde_json::{Map, Value};
 
 use crate::page::{Shown, Site};
@@ -29,8 +29,11 @@ pub fn secret(site: &Site, answer: &Value) -> Shown {
 
 /// An answer as it is. What was only tried can be done from here.
 pub fn answered(entry: &Entry, arguments: &Map<String, Value>, answer: &Value, next: &str) -> Shown {
-    let title = entry.summary().trim_end_matches('.').to_owned();
     let was_tried = arguments.get("dry_run") == Some(&Value::Bool(true));
+    if let Some(asked) = Confirmation::of(entry, answer).filter(|_| was_tried) {
+        return asked.page(entry, arguments, next);
+    }
+    let title = entry.summary().trim_end_matches('.').to_owned();
     let body = html! {
         div.page.result {
             h1 { (title) }
@@ -39,9 +42,7 @@ pub fn answered(entry: &Entry, arguments: &Map<String, Value>, answer: &Value, n
             (shown(answer))
             @if was_tried {
                 (post(entry, next, html! {
-                    @for (name, value) in arguments.iter().filter(|(name, _)| name.as_str() != "dry_run") {
-                        (hidden(name, &value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
-                    }
+                    (for_good(arguments))
                     @if entry.input_schema()["properties"]["force"].is_object() && !arguments.contains_key("force") {
                         p { label { input type="checkbox" name="force" value="true"; " with everything that depends on it" } }
                     }
@@ -53,6 +54,116 @@ pub fn answered(entry: &Entry, arguments: &Map<String, Value>, answer: &Value, n
         }
     };
     Shown { title, project: None, body }
+}
+
+/// The arguments of what was only tried, to do it.
+fn for_good(arguments: &Map<String, Value>) -> Markup {
+    html! {
+        @for (name, value) in arguments.iter().filter(|(name, _)| name.as_str() != "dry_run") {
+            (hidden(name, &value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
+        }
+    }
+}
+
+/// What people delete or take back every day, after it was tried: a question in their words.
+struct Confirmation {
+    question: String,
+    about: Markup,
+    /// What does it.
+    button: &'static str,
+    /// Whether other things go with it, which was shown.
+    is_forced: bool,
+}
+
+impl Confirmation {
+    fn of(entry: &Entry, answer: &Value) -> Option<Confirmation> {
+        if entry == known::DELETE_ENTITY {
+            return Some(deletes(answer));
+        }
+        if entry == known::DELETE_COMMENT {
+            let answers = answer["answers"].as_u64().unwrap_or_default();
+            let about = html! {
+                blockquote { (text(answer, "content")) }
+                @if answers > 0 { p { "With it " (go(answers)) " " (counted(answers, "answer", "answers")) "." } }
+            };
+            let question = format!("Delete this comment on {}?", text(answer, "entity"));
+            return Some(Confirmation { question, about, button: "Delete", is_forced: false });
+        }
+        if entry == known::UNDO_IMPORT {
+            let number = |name: &str| answer[name].as_u64().unwrap_or_default();
+            let kept = answer["kept"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let about = html! {
+                p { (counted(number("deleted"), "item", "items")) " would be deleted, and " (number("restored")) " would be what it was before." }
+                @if !kept.is_empty() { p { "Somebody has changed these since, so they stay:" } (shown(&answer["kept"])) }
+                @if number("kept_more") > 0 { p { (number("kept_more")) " more stay, too." } }
+            };
+            return Some(Confirmation {
+                question: "Take back this import?".to_owned(),
+                about,
+                button: "Take back",
+                is_forced: false,
+            });
+        }
+        None
+    }
+
+    fn page(self, entry: &Entry, arguments: &Map<String, Value>, next: &str) -> Shown {
+        let body = html! {
+            div.page.result {
+                h1 { (self.question) }
+                p.muted { "Nothing was changed yet." }
+                (self.about)
+                (post(entry, next, html! {
+                    (for_good(arguments))
+                    @if self.is_forced && !arguments.contains_key("force") { (hidden("force", "true")) }
+                    p.actions { button.primary { (self.button) } a.quiet href=(next) { "Cancel" } }
+                }))
+            }
+        };
+        Shown { title: self.question, project: None, body }
+    }
+}
+
+/// Something that people work on, with what is below it.
+fn deletes(answer: &Value) -> Confirmation {
+    const BELOW: [(&str, &str, &str); 5] = [
+        ("user_stories", "user story", "user stories"),
+        ("acceptance_criteria", "acceptance criterion", "acceptance criteria"),
+        ("requirements", "requirement", "requirements"),
+        ("relationships", "link", "links"),
+        ("comments", "comment", "comments"),
+    ];
+    let reference = text(answer, "reference_id");
+    let below =
+        BELOW.map(|(name, one, more)| (answer["with_it"][name].as_u64().unwrap_or_default(), one, more));
+    let total = below.iter().map(|(count, ..)| count).sum();
+    let words: Vec<String> = below
+        .iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, one, more)| counted(*count, one, more))
+        .collect();
+    let references =
+        answer["with_it"]["references"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let others: Vec<&str> = references.filter(|other| *other != reference).collect();
+    let about = html! {
+        @if total > 0 { p { "With it " (go(total)) " " (words.join(", ")) "." } }
+        @if !others.is_empty() { p { @for other in others { (link(other)) " " } } }
+        p.muted { "What is deleted can be restored." }
+    };
+    Confirmation {
+        question: format!("Delete {reference}?"),
+        about,
+        button: if total > 0 { "Delete all of it" } else { "Delete" },
+        is_forced: total > 0,
+    }
+}
+
+fn go(count: u64) -> &'static str {
+    if count == 1 { "goes" } else { "go" }
+}
+
+fn counted(count: u64, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
 }
 
 /// A link that was made, to be handed on.
@@ -103,5 +214,41 @@ fn table(items: &[Value]) -> Markup {
                 } } } }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_would_go_is_asked_in_words() {
+        let arguments =
+            Map::from_iter([("reference".to_owned(), json!("US-001")), ("dry_run".to_owned(), json!(true))]);
+        let page = |with_it: Value| {
+            let answer = json!({"reference_id": "US-001", "deleted": false, "with_it": with_it});
+            answered(known::DELETE_ENTITY, &arguments, &answer, "/r/US-001").body.into_string()
+        };
+        let below = json!({"user_stories": 0, "acceptance_criteria": 1, "requirements": 3, "relationships": 1, "comments": 0, "references": ["US-001", "AC-001"]});
+        let html = page(below);
+        for part in [
+            "Delete US-001?",
+            "Nothing was changed yet.",
+            "With it go 1 acceptance criterion, 3 requirements, 1 link.",
+            "href=\"/r/AC-001\"",
+            "name=\"force\" value=\"true\"",
+            "Delete all of it",
+        ] {
+            assert!(html.contains(part), "{part}: {html}");
+        }
+        assert!(
+            !html.contains("href=\"/r/US-001\" class=\"reference\"") && !html.contains("dry_run"),
+            "{html}"
+        );
+        // What has nothing below it is not forced, in case that something comes meanwhile.
+        let html = page(json!({"requirements": 0, "references": ["US-001"]}));
+        assert!(html.contains(">Delete</button>") && !html.contains("force"), "{html}");
     }
 }

@@ -19,7 +19,13 @@ fn events_tell_of_changes_and_resume_where_a_stream_was_cut() {
         let mut resumed = Events::open(backend, one["sequence"].as_i64());
         assert_eq!(resumed.next()["reference_id"], "EP-002");
         backend.create("/epics", &json!({ "title": "Three", "priority": 1 }));
-        assert_eq!(resumed.next()["reference_id"], "EP-003");
+        let three = resumed.next();
+        assert_eq!(three["reference_id"], "EP-003");
+        // A browser keeps the address, and says in the header what it has heard since.
+        let address = format!("/events?after={}", one["sequence"]);
+        let mut again = Events::open_at(backend, &address, &backend.token, three["sequence"].as_i64());
+        backend.create("/epics", &json!({ "title": "Four", "priority": 1 }));
+        assert_eq!(again.next()["reference_id"], "EP-004");
         assert_eq!(send(backend.anonymous("GET", "/events")).status, 401);
         assert_eq!(backend.get("/events?since=1").status, 400);
     });
@@ -134,7 +140,11 @@ impl Events {
     }
 
     pub fn open_as(backend: &Backend, token: &str, after: Option<i64>) -> Events {
-        let mut request = backend.anonymous("GET", "/events").bearer_auth(token);
+        Events::open_at(backend, "/events", token, after)
+    }
+
+    fn open_at(backend: &Backend, address: &str, token: &str, after: Option<i64>) -> Events {
+        let mut request = backend.anonymous("GET", address).bearer_auth(token);
         if let Some(after) = after {
             request = request.header("last-event-id", after.to_string());
         }

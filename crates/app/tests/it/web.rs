@@ -391,3 +391,28 @@ fn parts_are_for_those_who_may_see_them() {
         assert!(shown.contains("Connected"), "{shown}");
     });
 }
+
+#[test]
+fn an_address_where_nothing_is_is_a_page_for_people() {
+    on_sqlite(&[], &[], |backend, _| {
+        let visitor = Visitor::administrator(backend);
+        let at = |path: &str, accept: &str| {
+            send(visitor.client.get(format!("{}{path}", backend.url)).header("accept", accept))
+        };
+        let page = at("/p/DEFAULT/lisst/<b>", "text/html,application/xhtml+xml");
+        assert_eq!((page.status, page.header("content-type")), (404, "text/html; charset=utf-8"));
+        assert!(page.text.contains("There is nothing at") && !page.text.contains("<b>"), "{}", page.text);
+        assert!(page.header("content-security-policy").starts_with("default-src 'none'"));
+        for (path, accept) in [("/p/DEFAULT/lisst", "*/*"), ("/api/v1/lisst", "text/html")] {
+            let answer = at(path, accept);
+            assert_eq!((answer.status, answer.header("content-type")), (404, "application/json"), "{path}");
+        }
+        // A project that is not there has no pages to go to.
+        let page = visitor.get("/p/NOPE").text;
+        assert!(
+            page.contains("There is no project NOPE") || page.contains("there is no project NOPE"),
+            "{page}"
+        );
+        assert!(!page.contains("/p/NOPE/list"), "{page}");
+    });
+}

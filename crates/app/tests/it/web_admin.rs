@@ -186,9 +186,13 @@ fn an_administrator_looks_after_people_and_projects() {
             ("name", "Shop"),
             ("description", ""),
             ("access", "open"),
-            ("_next", "/admin/projects"),
+            ("_next", "/p/{key}"),
         ];
-        admin.write("create_project", &project);
+        // What was made is shown, and so is where to make it to those who may.
+        assert!(admin.get("/admin/projects").text.contains("name=\"_next\" value=\"/p/{key}\""));
+        assert_eq!(admin.write("create_project", &project), "/p/SHOP");
+        assert!(admin.get("/").text.contains("href=\"/admin/projects#new\""));
+        assert!(!user(backend, "cleo", "User").get("/").text.contains("/admin/projects#new"));
         admin.write(
             "update_project",
             &[("project", "SHOP"), ("name", "The shop"), ("_next", "/admin/projects")],

@@ -303,3 +303,73 @@ fn an_account_is_looked_after_by_who_has_it() {
         assert_eq!(visitor.get("/").status, 200);
     });
 }
+
+#[test]
+fn a_cookie_whose_session_has_ended_keeps_nobody_from_signing_in() {
+    on_every_store(|backend| {
+        let ended = Visitor::administrator(backend);
+        let other = Visitor::administrator(backend);
+        other.write("revoke_other_sessions", &[("_next", "/account")]);
+        let answer = ended.get("/account");
+        assert_eq!((answer.status, answer.header("location")), (303, "/sign-in?next=%2Faccount"));
+        assert_eq!(ended.get("/sign-in").status, 200);
+        let login = [("username", "admin"), ("password", backend.password.as_str()), ("cookie", "true")];
+        let answer = ended.post("login", &login);
+        assert_eq!((answer.status, answer.header("location")), (303, "/"), "{}", answer.text);
+        assert!(answer.header("set-cookie").starts_with("spexus_session=spexus_session_"));
+        let link = backend.create("/auth/sign-in-links", &json!({}));
+        let (_, code) = link["url"].as_str().expect("a URL").split_once("code=").expect("a code");
+        let answer = ended.post("use_sign_in_link", &[("code", code), ("cookie", "true")]);
+        assert_eq!(answer.status, 303, "{}", answer.text);
+        // A page of another site begins no session either way.
+        let answer = send(ended.form("login", &login).header("origin", "https://evil.example"));
+        assert_eq!((answer.status, answer.header("set-cookie")), (403, ""), "{}", answer.text);
+    });
+}
+
+/// What is chosen in a form.
+fn chosen(page: &str, name: &str) -> String {
+    let select = page.split(&format!("name=\"{name}\"")).nth(1).unwrap_or_default();
+    let select = select.split("</select>").next().unwrap_or_default();
+    let option = select.split("<option value=\"").find(|option| option.contains("\" selected"));
+    option.and_then(|option| option.split('"').next()).unwrap_or_default().to_owned()
+}
+
+/// From the page of a story, a criterion or a requirement, what is new belongs to the same story; from a criterion, to that as well.
+#[test]
+fn something_new_is_made_beside_what_is_shown() {
+    on_every_store(|backend| {
+        let visitor = Visitor::administrator(backend);
+        fill(&visitor);
+        let next = ("_next", "/r/{reference_id}");
+        let criterion = [("user_story_id", "US-001"), ("description", "Four digits are shown."), next];
+        assert_eq!(visitor.write("create_acceptance_criteria", &criterion), "/r/AC-001");
+        for reference in ["US-001", "AC-001", "REQ-001"] {
+            let form = format!("/p/DEFAULT/new/requirement?under={reference}");
+            assert!(visitor.get(&format!("/r/{reference}")).text.contains(&format!("href=\"{form}\"")));
+            let page = visitor.get(&form).text;
+            assert_eq!(chosen(&page, "user_story_id"), "US-001", "{reference}");
+            let expected = if reference == "AC-001" { "AC-001" } else { "" };
+            assert_eq!(chosen(&page, "acceptance_criteria_id"), expected, "{reference}");
+            // Nothing but a title has to be thought of.
+            assert_eq!(
+                (chosen(&page, "type_id"), chosen(&page, "priority")),
+                ("Functional".into(), "3".into())
+            );
+        }
+        let served = [
+            ("user_story_id", "US-001"),
+            ("acceptance_criteria_id", "AC-001"),
+            ("title", "Mask receipts"),
+            ("type_id", "Functional"),
+            ("priority", "3"),
+            next,
+        ];
+        assert_eq!(visitor.write("create_requirement", &served), "/r/REQ-003");
+        assert_eq!(backend.get("/requirements/REQ-003").json["acceptance_criteria"], "AC-001");
+        let page = visitor.get("/p/DEFAULT/new/requirement?under=REQ-003").text;
+        assert_eq!(chosen(&page, "acceptance_criteria_id"), "AC-001");
+        let page = visitor.get("/p/DEFAULT/new/user_story?under=EP-001").text;
+        assert_eq!(chosen(&page, "epic_id"), "EP-001");
+    });
+}

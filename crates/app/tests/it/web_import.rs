@@ -89,7 +89,7 @@ fn a_table_goes_through_all_steps_and_back() {
         let try_it = [("import_id", import_id), ("dry_run", "true"), ("_next", "/p/DEFAULT/imports")];
         let tried = visitor.post("undo_import", &try_it);
         assert_eq!(tried.status, 200, "{}", tried.text);
-        for expected in ["Nothing was changed yet", "<dt>deleted</dt><dd>4</dd>", ">Confirm<"] {
+        for expected in ["Nothing was changed yet", "4 items would be deleted", ">Take back<"] {
             assert!(tried.text.contains(expected), "{expected}: {}", tried.text);
         }
         assert_eq!(visitor.write("undo_import", &[("import_id", import_id), ("_next", &done)]), done);
@@ -177,5 +177,16 @@ fn a_project_is_exported_from_its_page() {
             assert_eq!(file.status, 200, "{query} {}", file.text);
             assert!(file.header("content-disposition").starts_with("attachment"), "{query}");
         }
+        // Columns are ticked: each box is a field of the form, and all of them are columns of the file.
+        let page = visitor.get("/p/DEFAULT/export").text;
+        let boxes = page.split("name=\"columns\" value=\"").skip(1).filter_map(|rest| rest.split('"').next());
+        let all: Vec<&str> = boxes.collect();
+        assert!(all.len() > 10, "{page}");
+        let mut fields = vec![("project", "DEFAULT"), ("format", "csv")];
+        fields.extend(all.iter().map(|name| ("columns", *name)));
+        let file = visitor.post("export", &fields);
+        let heading = format!("kind,{}", all.join(","));
+        assert_eq!(file.text.trim_start_matches('\u{feff}').lines().next(), Some(heading.as_str()));
+        assert!(file.header("content-disposition").starts_with("attachment"));
     });
 }

@@ -236,6 +236,13 @@ impl Browser {
         self.run(self.session().refresh());
     }
 
+    /// Runs a script before those of each page that is loaded from now on.
+    #[track_caller]
+    pub fn run_before_pages(&self, script: &str) {
+        let source = json!({"source": script});
+        self.run(self.session().cdp().send_raw("Page.addScriptToEvaluateOnNewDocument", source));
+    }
+
     /// Shows the page as it would be printed.
     #[track_caller]
     pub fn show_as_print(&self) {

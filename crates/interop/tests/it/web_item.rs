@@ -407,3 +407,53 @@ fn a_project_is_begun_with_keys_alone() {
     browser.wait_until(&format!("document.querySelector('#links')?.innerText.includes({})", json!(first)));
     check_console(&browser);
 }
+
+/// Whoever types words of a title and Enter means the requirement that has them, unless several do.
+#[test]
+fn a_requirement_is_linked_by_its_title() {
+    let Some((browser, backend)) = at_item() else { return };
+    let link_with = |words: &str| {
+        browser.evaluate("document.activeElement.blur()");
+        browser.press("r");
+        browser.wait_until("document.activeElement.name === 'target_requirement_id'");
+        browser.press(words);
+        browser.press(&ENTER.to_string());
+    };
+    let said = |words: &str| {
+        browser
+            .wait_until(&format!("document.querySelector('#links .error')?.innerText === {}", json!(words)));
+    };
+    link_with("expired cards");
+    browser.wait_until("document.querySelector('#links .row')?.innerText.includes('REQ-003')");
+    link_with("card");
+    browser.wait_until("document.querySelector('#links .error')?.innerText.endsWith('choose one')");
+    assert_eq!(browser.evaluate("document.activeElement.name"), "target_requirement_id");
+    link_with("nothing that anybody wrote");
+    said("Nothing has these words");
+    assert_eq!(backend.ask("GET", "/requirements/REQ-002/relationships", "")["total_count"], 1);
+    assert_eq!(browser.evaluate("window.stayed"), true);
+    check_console(&browser);
+}
+
+/// The bar of a project has one line: what does not fit is in a menu, and its keys work all the same.
+#[test]
+fn pages_behind_the_bar_are_in_a_menu() {
+    let Some((browser, _backend)) = at_item() else { return };
+    for width in [1440, 1280] {
+        browser.look(width, false);
+        let hidden = "(nav => nav.scrollWidth - nav.clientWidth)(document.querySelector('.top .pages'))";
+        assert_eq!(browser.evaluate(hidden), 0, "{width}");
+    }
+    browser.look(1440, false);
+    browser.click(".more-pages summary");
+    assert!(browser.shows(".more-pages a[href='/p/DEFAULT/activity']"));
+    browser.press(ESCAPE);
+    browser.wait_until("!document.querySelector('.more-pages').open");
+    browser.press("ga");
+    browser.wait_until("location.pathname === '/p/DEFAULT/activity' && document.readyState === 'complete'");
+    assert_eq!(browser.texts(".more-pages summary"), "Activity");
+    // Letters of pages in the menu mean something else without g.
+    browser.press("c");
+    browser.wait_until("location.pathname === '/p/DEFAULT/new/requirement'");
+    check_console(&browser);
+}

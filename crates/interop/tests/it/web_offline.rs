@@ -168,3 +168,32 @@ fn what_the_server_has_forgotten_is_read_anew() {
     backend.ask("PATCH", "/requirements/REQ-002", &title("After the backup"));
     browser.wait_until("document.querySelector('h1').innerText === 'After the backup'");
 }
+
+/// What is changed after a page was made and before it listens is shown as well.
+#[test]
+fn a_page_misses_nothing_before_it_listens() {
+    let Some((browser, backend)) = at("/r/REQ-002") else { return };
+    // Streams of changes begin when the test says so.
+    browser.run_before_pages(
+        "window.EventSource = class extends EventTarget {
+            static Stream = EventSource; static OPEN = 1; static CLOSED = 2;
+            constructor(address) { super(); window.begin = () => {
+                const stream = new EventSource.Stream(address);
+                for (const name of ['change', 'reset']) stream.addEventListener(name, told => this.dispatchEvent(new MessageEvent(name, told)));
+                stream.onopen = told => this.onopen?.(told);
+            } }
+            close() {}
+        }",
+    );
+    browser.reload();
+    browser.wait_until("window.begin !== undefined");
+    backend.ask("PATCH", "/requirements/REQ-002", &json!({"title": "Nobody was listening"}).to_string());
+    browser.evaluate("(window.begin(), 0)");
+    browser.wait_until("document.querySelector('h1').innerText === 'Nobody was listening'");
+    browser.visit(&format!("{}/p/DEFAULT/list/requirement", backend.url));
+    browser.wait_until("window.begin !== undefined");
+    backend.ask("PATCH", "/requirements/REQ-002", &json!({"title": "Nor then"}).to_string());
+    browser.evaluate("(window.begin(), 0)");
+    browser
+        .wait_until("document.querySelector('[data-bar=news]')?.innerText.startsWith('1 thing has changed')");
+}

@@ -64,6 +64,10 @@ fn keys_work_in_the_row_that_was_chosen() {
         assert_eq!(browser.evaluate("document.activeElement.closest('tr').id"), "row-REQ-002");
         browser.evaluate("document.activeElement.blur()");
     }
+    browser.evaluate("(navigator.clipboard.writeText = async text => { window.copied = text; }, null)");
+    browser.press("y");
+    let copied = json!(format!("REQ-002 Only the owner sees saved cards {}/r/REQ-002", backend.url));
+    browser.wait_until(&format!("window.copied === {copied}"));
     browser.press("e");
     browser.wait_until("document.activeElement.name === 'title'");
     // Among suspect links `c` confirms one, but only the one that was chosen.

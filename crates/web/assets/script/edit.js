@@ -94,6 +94,30 @@ document.addEventListener('input', event => {
   clearTimeout(suggesting);
   suggesting = setTimeout(() => suggest(event.target).catch(() => {}), 120);
 });
+// Whoever types a title means what has it.
+const IS_NAME = /^\S*-\d+$|^[\da-f-]{36}$/i;
+document.addEventListener('submit', async event => {
+  const form = event.target;
+  const isTitle = field => field.dataset.suggest && !field.dataset.suggest.endsWith('/user') && field.value.trim() && !IS_NAME.test(field.value.trim());
+  const field = [...form.elements].find(isTitle);
+  if (!field) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  const typed = field.value.trim();
+  clearTimeout(suggesting);
+  if (!(await suggest(field).then(() => true, () => false))) return bar('offline', 'The server cannot be reached. What you typed is kept; try again in a moment.');
+  const options = [...document.getElementById(field.getAttribute('list')).options];
+  const same = options.filter(option => option.label.toLowerCase() === typed.toLowerCase());
+  const [found, ...others] = same.length ? same : options;
+  if (found && !others.length) {
+    field.value = found.value;
+    return form.requestSubmit(event.submitter);
+  }
+  for (const old of form.querySelectorAll('.error')) old.remove();
+  field.setAttribute('aria-invalid', 'true');
+  field.after(make('p', { class: 'error', role: 'alert' }, found ? `${options.length} have these words: choose one` : 'Nothing has these words'));
+  field.focus();
+}, true);
 
 // A passage that is selected can be commented on; passages that were are marked.
 document.addEventListener('selectionchange', () => {

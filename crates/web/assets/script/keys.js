@@ -9,6 +9,13 @@ document.addEventListener('keydown', event => {
     const cancel = event.target.closest('form')?.querySelector('[data-cancel]');
     event.target.matches('input, textarea') && event.target.value === event.target.defaultValue && cancel ? cancel.click() : event.target.blur();
   }
+  if (event.key === 'Escape') {
+    const menu = event.target.closest?.('details.menu[open]');
+    if (menu) {
+      menu.open = false;
+      menu.querySelector('summary').focus();
+    }
+  }
   if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && event.target.form) event.target.form.requestSubmit();
   if (typing || event.ctrlKey || event.metaKey || event.altKey || event.target.closest('dialog')) return;
   if (document.documentElement.dataset.keys === 'off') return;
@@ -23,7 +30,7 @@ document.addEventListener('keydown', event => {
   };
   if (waitsForPage) {
     waitsForPage = false;
-    return press(document.querySelector(`.pages [data-key="${CSS.escape(event.key)}"]`));
+    return press(document.querySelector(`:is(.pages, .more-pages) [data-key="${CSS.escape(event.key)}"]`));
   }
   const here = document.querySelector('.here');
   if (event.key === 'g') waitsForPage = true;
@@ -36,10 +43,13 @@ document.addEventListener('keydown', event => {
   } else if (event.key === 'm' && getSelection().toString().trim() && document.querySelector('.quote-button')) {
     event.preventDefault();
     document.querySelector('.quote-button').click();
+  } else if (event.key === 'y' && here?.querySelector('a.reference')) {
+    const link = here.querySelector('a.reference');
+    copyText([link.innerText, here.querySelector('.name, .title')?.innerText, link.href].filter(Boolean).join(' '));
   } else if (event.key.length === 1) {
     const key = `[data-key="${CSS.escape(event.key)}"]`;
     const isFree = found => !found.closest(ROWS) && found.checkVisibility();
-    press(here?.querySelector(key) ?? [...document.querySelectorAll(`main ${key}`)].find(isFree) ?? document.querySelector(`.top > ${key}, .top .menu ${key}`));
+    press(here?.querySelector(key) ?? [...document.querySelectorAll(`main ${key}`)].find(isFree) ?? document.querySelector(`.top > ${key}, .top .menu:not(.more-pages) ${key}`));
   }
 });
 

@@ -4,7 +4,8 @@ const item = () => document.querySelector('[data-live]');
 const project = () => document.querySelector('#main')?.dataset.project;
 const list = () => document.querySelector('main :is(.entities, .tree, .board, .specification)');
 let stream = null;
-let lastId = null;
+// Begins with what the page knew when it was made.
+let lastId = document.querySelector('#main')?.dataset.after ?? null;
 let wasLost = false;
 // Whether something was heard of that could not be fetched.
 let isBehind = false;

@@ -56,6 +56,10 @@ async function fetched(path) {
   return new DOMParser().parseFromString(await answer.text(), 'text/html').body;
 }
 
+function copyText(text) {
+  navigator.clipboard.writeText(text).then(() => toast('Copied'), () => toast('Could not copy'));
+}
+
 // A choice is sent when it is made, a field when it is left.
 document.addEventListener('change', event => {
   if (event.target.matches('[data-submit]')) event.target.form.requestSubmit();
@@ -73,7 +77,7 @@ document.addEventListener('click', event => {
     // The address of the item itself, wherever it is shown.
     const reference = copy.closest('[data-reference]')?.dataset.reference;
     const address = reference ? ` ${location.origin}/r/${reference}` : '';
-    navigator.clipboard.writeText(copy.dataset.copy + address).then(() => toast('Copied'), () => toast('Could not copy'));
+    copyText(copy.dataset.copy + address);
   }
   const fill = event.target.closest('[data-fill]');
   if (fill) document.querySelector(fill.dataset.fill).value = fill.value;

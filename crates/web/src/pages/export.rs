@@ -3,9 +3,11 @@
 use maud::html;
 use ops::known;
 use serde_json::json;
+use store::model::Kind;
 
 use crate::page::{Answers, Asked, Page, Question, Shown, View};
-use crate::parts::hidden;
+use crate::parts::{KINDS, hidden, post};
+use crate::table::columns::{self, Column};
 
 pub const PAGE: Page = Page { path: "/p/{key}/export", nav: None, ask, show };
 
@@ -30,6 +32,24 @@ const FILES: [(&str, &str, &str); 7] = [
     ("format=reqif", "ReqIF", "for other requirements tools"),
 ];
 
+/// The columns of somebody who has not chosen others.
+const CHOSEN: [&str; 5] = ["reference_id", "title", "status", "priority", "assignee"];
+
+/// All columns that the kinds have in their tables, each once.
+fn all_columns() -> Vec<Column> {
+    let mut all = vec![Column("reference_id")];
+    for column in KINDS.into_iter().filter_map(kind_named).flat_map(columns::of) {
+        if !all.contains(&column) {
+            all.push(column);
+        }
+    }
+    all
+}
+
+fn kind_named(name: &str) -> Option<Kind> {
+    Kind::ALL.into_iter().find(|kind| kind.name() == name)
+}
+
 fn ask(asked: &Asked, answers: &Answers) -> Vec<Question> {
     if answers.has("project") {
         return Vec::new();
@@ -49,16 +69,17 @@ fn show(view: &View<'_>) -> Shown {
                 }
             }
             h2 { "A table with columns of your choice" }
-            form method="get" action=(EXPORT) {
+            (post(known::EXPORT, &format!("/p/{key}/export"), html! {
                 (hidden("project", key))
                 (hidden("format", "csv"))
-                div.field {
-                    label for="columns" { "Columns" }
-                    input #columns type="text" name="columns" required value="reference_id, title, status, priority, assignee" aria-describedby="help-columns";
-                    p.help #help-columns { "Names of fields with commas between them. The kind comes first." }
+                fieldset.boxes {
+                    legend { "The kind comes first, then" }
+                    @for column in all_columns() {
+                        label.check { input type="checkbox" name="columns" value=(column.0) checked[CHOSEN.contains(&column.0)]; " " (column.heading()) }
+                    }
                 }
                 p.actions { button { "Download" } }
-            }
+            }))
         }
     };
     Shown { title: "Export".to_owned(), project: Some(key.to_owned()), body }

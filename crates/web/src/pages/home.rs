@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use ops::known;
 use serde_json::{Value, json};
 
+use super::NEW_PROJECT;
 use super::activity::{deed, restore};
 use crate::page::{Answers, Asked, Page, Question, Shown, View};
 use crate::parts::{link, post, row, section, text};
@@ -74,6 +75,7 @@ fn welcome(view: &View<'_>) -> Markup {
                     @if view.me.may_create("epic") { a.button href={ "/p/" (key) "/new/epic" } { "Create an epic" } }
                     @if view.me.may(known::IMPORT) { a.button href={ "/p/" (key) "/import" } { "Import a file" } }
                 }
+                @if view.me.may(known::CREATE_PROJECT) { a.button href=(NEW_PROJECT) { "Create a project" } }
                 a.button href="/connect" { "Connect an agent" }
             }
         }

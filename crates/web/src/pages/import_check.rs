@@ -14,6 +14,8 @@ pub const MISTAKES: &str = "/p/{key}/import/{file}/mistakes.csv";
 
 /// How many rows a page shows.
 const ROWS: usize = 200;
+/// So many notes are shown at once; more have to be asked for.
+const NOTES_OPEN: usize = 5;
 /// What can be shown alone: the outcome, and its words.
 const OUTCOMES: [(&str, &str); 3] = [("created", "New"), ("updated", "Changed"), ("wrong", "Wrong")];
 
@@ -189,7 +191,7 @@ fn notes(report: &Value) -> Markup {
     let notes = report["notes"].as_array().map(Vec::as_slice).unwrap_or_default();
     html! {
         @if !notes.is_empty() {
-            details.notes {
+            details.notes open[notes.len() <= NOTES_OPEN] {
                 summary { "What was guessed or left out " span.count { (notes.len()) } }
                 ul {
                     @for note in notes.iter().take(ROWS) {

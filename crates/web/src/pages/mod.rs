@@ -50,6 +50,7 @@ mod work;
 
 use crate::page::Page;
 
+pub use self::admin::projects::NEW as NEW_PROJECT;
 pub use self::admin::{PLACES, Place};
 pub use self::connect::{configurations, waiting};
 pub use self::import::{
@@ -74,6 +75,7 @@ pub const PAGES: &[Page] = &[
     document::EPIC,
     matrix::PAGE,
     suspects::PAGE,
+    threads::PAGE,
     work::PAGE,
     activity::PAGE,
     import::PAGE,
@@ -103,7 +105,6 @@ pub const PAGES: &[Page] = &[
     threats::PAGE,
     threats::PATTERN,
     item_threats::PAGE,
-    threads::PAGE,
     thread::PAGE,
     cited::CODE,
     cited::TESTS,

@@ -7,7 +7,7 @@ use store::model::Kind;
 
 use crate::form::{Field, form};
 use crate::page::{Answers, Asked, Page, Question, Shown, View};
-use crate::parts::{hidden, kind_words, post, text, title};
+use crate::parts::{hidden, kind_of, kind_words, post, text, title};
 
 pub const PAGE: Page = Page { path: "/p/{key}/new/{kind}", nav: None, ask, show };
 
@@ -18,10 +18,28 @@ fn ask(asked: &Asked, answers: &Answers) -> Vec<Question> {
     let key = asked.parameter("key");
     let mut questions = vec![Question::optional("types", known::LIST_TYPES, json!({}))];
     if let Some(above) = parent(asked.parameter("kind")) {
+        // What is not itself above says what is: a criterion or another requirement belongs to a story.
+        if let Some(given) = asked.first("under").filter(|given| kind_of(given) != Some(above)) {
+            questions.push(Question::optional("beside", known::GET_ENTITY, json!({"reference": given})));
+        }
         let parents = json!({"kind": above.name(), "project": key, "sort": "updated", "limit": 100});
         questions.push(Question::optional("parents", known::LIST_ENTITIES, parents));
     }
     questions
+}
+
+/// What a new thing has, unless somebody chooses another: Medium.
+const PRIORITY: u64 = 3;
+/// The argument that names the criterion which a requirement serves.
+const CRITERION: &str = "acceptance_criteria_id";
+
+/// The criterion that something is, or serves, as a choice.
+fn criterion(beside: &Value) -> (String, String) {
+    if text(beside, "kind") == Kind::AcceptanceCriteria.name() {
+        return choice(beside);
+    }
+    let served = text(beside, Kind::AcceptanceCriteria.name()).to_owned();
+    (served.clone(), served)
 }
 
 /// The kind that things of a kind are under.
@@ -39,18 +57,33 @@ fn show(view: &View<'_>) -> Shown {
     let create = known::WRITES.iter().find(|(known, ..)| known.name() == kind).map(|(_, create, _)| *create);
     let parent_argument = parent(kind).map(|kind| format!("{}_id", kind.name()));
     let mut values = Map::new();
-    if let (Some(argument), Some(given)) = (&parent_argument, view.asked.first("under")) {
-        values.insert(argument.clone(), json!(given));
+    let beside = view.answers.get("beside");
+    let above = match beside {
+        Some(beside) => {
+            parent(kind).map(|above| text(beside, above.name())).filter(|above| !above.is_empty())
+        }
+        None => view.asked.first("under"),
+    };
+    if let (Some(argument), Some(above)) = (&parent_argument, above) {
+        values.insert(argument.clone(), json!(above));
     }
     let mut parents: Vec<(String, String)> = view.answers.list("parents").iter().map(choice).collect();
-    if let Some(given) =
-        view.asked.first("under").filter(|given| parents.iter().all(|(known, _)| known != given))
-    {
-        parents.insert(0, (given.to_owned(), given.to_owned()));
+    if let Some(above) = above.filter(|above| parents.iter().all(|(known, _)| known != above)) {
+        parents.insert(0, (above.to_owned(), above.to_owned()));
     }
+    // Most things are neither urgent nor special; whoever knows better chooses it.
+    values.insert("priority".to_owned(), json!(PRIORITY));
+    let types = types(view);
+    values.extend(types.first().map(|(name, _)| ("type_id".to_owned(), json!(name))));
     let mut fields = Vec::new();
     if let Some(argument) = &parent_argument {
         fields.push(Field::choosing(argument, parents));
+    }
+    if let Some(criterion) =
+        beside.map(criterion).filter(|_| kind == Kind::Requirement.name()).filter(|one| !one.0.is_empty())
+    {
+        values.insert(CRITERION.to_owned(), json!(criterion.0));
+        fields.push(Field::choosing(CRITERION, vec![criterion]).labelled("Acceptance criterion"));
     }
     // A criterion has no title: its text is what it is.
     if kind == Kind::AcceptanceCriteria.name() {
@@ -58,7 +91,7 @@ fn show(view: &View<'_>) -> Shown {
     } else {
         fields.extend([Field::new("title").first(), Field::new("description")]);
     }
-    fields.push(Field::choosing("type_id", types(view)));
+    fields.push(Field::choosing("type_id", types));
     fields.push(Field::new("priority"));
     fields.push(Field::new("rationale"));
     fields.push(Field::new("labels"));

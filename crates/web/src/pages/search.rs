@@ -53,8 +53,11 @@ fn show(view: &View<'_>) -> Shown {
             h1 { "Search" }
             (filters(view))
             @if !query.is_empty() {
-                p.muted { (page["total_count"].as_u64().unwrap_or_default()) " found. " (as_table(view)) }
-                @if hits.is_empty() { p { (text(page, "message")) } }
+                @if hits.is_empty() {
+                    p.message { (text(page, "message")) }
+                } @else {
+                    p.muted { (page["total_count"].as_u64().unwrap_or_default()) " found. " (as_table(view)) }
+                }
             }
             ul.hits {
                 @for hit in hits {

@@ -29,7 +29,7 @@ pub fn shown(page: &Page, address: &str, answers: &[(&'static str, Value)]) -> S
         theme: None,
         has_keys: true,
     };
-    let site = Site { url: "http://127.0.0.1:1".to_owned(), version: "0" };
+    let site = Site { url: "http://127.0.0.1:1".to_owned(), version: "0", newest_change: None };
     let view = View { asked: &asked, answers: &given, me: &me, site: &site, now: 1_794_938_400_000_000 };
     (page.show)(&view).body.into_string()
 }

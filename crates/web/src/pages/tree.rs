@@ -301,7 +301,7 @@ mod tests {
             theme: None,
             has_keys: true,
         };
-        let site = Site { url: String::new(), version: "0" };
+        let site = Site { url: String::new(), version: "0", newest_change: None };
         show(&View { asked: &asked, answers: &answers, me: &me, site: &site, now: 0 }).body.into_string()
     }
 

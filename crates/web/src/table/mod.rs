@@ -3,7 +3,7 @@
 
 mod address;
 mod bar;
-mod columns;
+pub mod columns;
 mod filters;
 mod plan;
 mod rows;

@@ -47,7 +47,7 @@ fn answers() -> Answers {
 
 fn shown_to(may: Vec<Effect>, asked: &Asked, answers: &Answers) -> String {
     let me = Me { username: "ann".into(), role: Role::User, may, theme: None, has_keys: true };
-    let site = Site { url: String::new(), version: "0" };
+    let site = Site { url: String::new(), version: "0", newest_change: None };
     show(&View { asked, answers, me: &me, site: &site, now: 0 }).into_string()
 }
 

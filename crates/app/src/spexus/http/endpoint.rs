@@ -113,6 +113,8 @@ impl Endpoint {
         // Who shows no token but is known is so by the cookie of a page.
         let is_page =
             matches!(shown, Credentials::Bearer(_)) && !parts.headers.contains_key(header::AUTHORIZATION);
+        // A browser sends the cookie of a session that has ended, too. That must keep nobody from beginning another.
+        let shown = if is_page && self.entry.effect == Effect::Public { Credentials::None } else { shown };
         let by_header = if shown == Credentials::None { Tried::Nothing } else { Tried::Token };
         let gathered = match self.gather(app, parts, body, shown, id).await {
             Ok(gathered) => gathered,

@@ -91,6 +91,8 @@ fn after(request: &Request) -> Result<Option<i64>, Error> {
     let (mut given, mut name) = (header.map(str::to_owned), "Last-Event-ID");
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         match pair.split_once('=') {
+            // A browser that connects again says in the header what it has heard since.
+            Some(("after", _)) if header.is_some() => {}
             Some(("after", value)) => (given, name) = (Some(value.to_owned()), "after"),
             _ => {
                 let name = pair.split('=').next().unwrap_or_default();

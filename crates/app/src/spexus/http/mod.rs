@@ -255,7 +255,13 @@ fn other_origins(options: &HttpOptions) -> Option<CorsLayer> {
 }
 
 async fn unknown_path(request: Request) -> Response<Body> {
-    not_found(&request)
+    // Whoever mistypes an address in a browser is shown a page.
+    let is_page = request.method() == http::Method::GET && !request.uri().path().starts_with("/api/");
+    let accepted = request.headers().get(http::header::ACCEPT).and_then(|value| value.to_str().ok());
+    match accepted.filter(|accepted| is_page && accepted.contains("text/html")) {
+        Some(_) => web::nowhere(request.uri().path()),
+        None => not_found(&request),
+    }
 }
 
 fn filter(method: Method) -> MethodFilter {

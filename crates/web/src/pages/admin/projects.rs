@@ -10,6 +10,8 @@ use crate::parts::{hidden, more, paged, post, text};
 use crate::time::ago;
 
 pub const PAGE: Page = Page { path: "/admin/projects", nav: None, ask, show };
+/// Where the form for a new project is.
+pub const NEW: &str = "/admin/projects#new";
 
 fn ask(asked: &Asked, answers: &Answers) -> Vec<Question> {
     if answers.has("listed") {
@@ -22,7 +24,15 @@ fn ask(asked: &Asked, answers: &Answers) -> Vec<Question> {
 }
 
 fn show(view: &View<'_>) -> Shown {
-    let fields = [Field::new("key"), Field::new("name"), Field::new("description"), Field::new("access")];
+    let access = [("open", "Everybody"), ("members", "Its members and administrators")];
+    let access = access.map(|(value, words)| (value.to_owned(), words.to_owned())).to_vec();
+    let fields = [
+        Field::new("name"),
+        Field::new("key"),
+        Field::new("description"),
+        Field::choosing("access", access).labelled("Who sees it"),
+    ];
+    let values = Map::from_iter([("access".to_owned(), json!("open"))]);
     let body = html! {
         div.page.wide {
             h1 { "Projects" }
@@ -33,10 +43,10 @@ fn show(view: &View<'_>) -> Shown {
                 }
             }
             (more(view, "listed"))
-            section.card {
+            section.card #new {
                 h2 { "New project" }
-                (post(known::CREATE_PROJECT, PAGE.path, html! {
-                    (form(known::CREATE_PROJECT, &fields, &Map::new(), None))
+                (post(known::CREATE_PROJECT, "/p/{key}", html! {
+                    (form(known::CREATE_PROJECT, &fields, &values, None))
                     p.actions { button.primary { "Create" } }
                 }))
             }

@@ -62,7 +62,7 @@ pub fn router() -> Router<Arc<App>> {
 
 /// What all pages of this server share.
 fn site(app: &App) -> Site {
-    Site { url: app.options.public_url.clone(), version: env!("CARGO_PKG_VERSION") }
+    Site { url: app.options.public_url.clone(), version: env!("CARGO_PKG_VERSION"), newest_change: None }
 }
 
 /// A file whose name changes with its content.
@@ -89,6 +89,11 @@ fn html(status: StatusCode, page: maud::Markup) -> Response<Body> {
         insert(headers, axum::http::HeaderName::from_static(name), "same-origin");
     }
     response
+}
+
+/// The page for an address where nothing is.
+pub fn nowhere(path: &str) -> Response<Body> {
+    html(StatusCode::NOT_FOUND, web::nowhere(path))
 }
 
 /// Shows another page instead.

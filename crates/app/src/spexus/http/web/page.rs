@@ -12,18 +12,22 @@ use axum::response::Response;
 use ops::{Call, Caller, Credentials, Effect, Entry, Error, ErrorKind, known};
 use serde_json::{Value, json};
 use store::model::Via;
-use web::{Answers, Asked, Me, Page, Problem, Question, SIGN_IN, Source, View};
+use store::revision::{self, Place};
+use web::{Answers, Asked, Me, Page, Problem, Question, SIGN_IN, Site, Source, View};
 
 use super::super::answer::status;
 use super::super::endpoint::{call_engine, identify};
 use super::super::request::{check_once, credentials, decode, request_id, user_agent};
-use super::super::{App, Peer, patterns};
+use super::super::{App, Peer, hub, patterns};
 use super::small::preference;
 use super::{html, own_path, see_other, site};
 use crate::spexus::now;
 
 /// A page that keeps asking is a mistake of ours.
 const ROUNDS_MAX: usize = 4;
+
+/// The beginnings of pages that show changes as they happen.
+const FOLLOWED: [&str; 2] = ["/p/", "/r/"];
 
 /// Answers with a page, or with a part of one, or leads to the sign-in.
 pub async fn serve(app: Arc<App>, page: &'static Page, is_part: bool, request: Request) -> Response<Body> {
@@ -69,6 +73,13 @@ async fn answer(
     let file = asked.parameters.get(web::IMPORT_FILE).map(String::as_str);
     let asking = Asking { app, parts, id, caller: &caller, file };
     let mut trouble = None;
+    // What is changed from here on is told to the page, though its script begins to listen later.
+    let is_followed = !is_part && FOLLOWED.iter().any(|beginning| page.path.starts_with(beginning));
+    let newest_change = if is_followed {
+        hub::ask(&app.engine, revision::newest_place).await.ok().map(Place::sequence)
+    } else {
+        None
+    };
     let projects = Question::optional("projects", known::LIST_PROJECTS, json!({"limit": 100}));
     let mut questions = vec![projects];
     for _ in 0..ROUNDS_MAX {
@@ -85,7 +96,7 @@ async fn answer(
             answers.add(question.name, answer);
         }
     }
-    let site = site(app);
+    let site = Site { newest_change, ..site(app) };
     let view = View { asked: &asked, answers: &answers, me: &me, site: &site, now: now().microseconds() };
     let (status, shown) = match trouble {
         Some(problem) => (problem.status, web::problem(&view, &problem)),

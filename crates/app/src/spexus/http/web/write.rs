@@ -147,7 +147,11 @@ impl Form {
     /// Adds a field. One that was left empty is absent, or clears what can be cleared.
     fn add(&mut self, entry: &Entry, schema: &Arguments, name: &str, value: &str) {
         if !value.is_empty() {
-            schema.add(&mut self.arguments, name, value);
+            // Boxes of the columns of a file are sent one by one, and their names stand with commas between them.
+            match self.arguments.get_mut(name).filter(|_| entry.answers_file) {
+                Some(Value::String(before)) => *before += &format!(",{value}"),
+                _ => schema.add(&mut self.arguments, name, value),
+            }
             return;
         }
         let about = schema.property(name).and_then(|property| property["description"].as_str());
@@ -290,7 +294,7 @@ impl Writing<'_> {
             return self.show(StatusCode::OK, &shown);
         }
         let text = |name: &str| answer[name].as_str().unwrap_or_default();
-        let next = form.next.replace("{reference_id}", text("reference_id"));
+        let next = form.next.replace("{reference_id}", text("reference_id")).replace("{key}", text("key"));
         let import = Some(text("import_id")).filter(|id| !id.is_empty()).unwrap_or(web::NO_IMPORT);
         see_other(own_path(&next.replace("{import_id}", import)))
     }
