@@ -460,7 +460,7 @@ fn the_thread_has_the_threats_and_begins_at_a_pattern() {
         };
         assert_eq!(threats("REQ-001"), ["REQ-001 T-QUEUE open"]);
         let none = world.ok("get_thread", json!({ "from": "T-QUEUE" }));
-        assert_eq!(none["note"], "nobody has decided that T-QUEUE applies to anything that you see");
+        assert_eq!(none["note"], "no decision that you can see says that T-QUEUE applies");
         decide(&world, "applies", &json!({}));
         let all = ["AC-001 T-QUEUE applies", "AC-002 T-QUEUE applies", "REQ-001 T-QUEUE applies"];
         assert_eq!(threats("US-001"), all);
