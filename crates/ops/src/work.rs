@@ -7,10 +7,10 @@
 
 pub mod finish;
 pub mod hold;
-mod lease;
+pub(crate) mod lease;
 pub mod list;
 pub mod marks;
 pub mod next;
 mod order;
-mod packet;
+pub(crate) mod packet;
 mod paths;

@@ -42,6 +42,8 @@ struct Slot {
 pub struct Opened {
     /// The store.
     pub store: Store,
+    /// The engine that runs operations on it.
+    pub engine: Engine,
     /// The server that answers from it.
     pub server: Arc<Requirements>,
     /// The last change when it was opened; later ones are new to this session.
@@ -107,8 +109,8 @@ impl Local {
                 let look = move || beside.get().and_then(|look| look());
                 let engine =
                     Engine::new(store.clone()).beside(Arc::new(look)).knowing(Arc::new(Patterns::default()));
-                let server = Requirements::new(engine, self.credentials.clone(), self.tools.clone());
-                Ok(slot.opened.insert(Opened { store, server: Arc::new(server), place }).clone())
+                let server = Requirements::new(engine.clone(), self.credentials.clone(), self.tools.clone());
+                Ok(slot.opened.insert(Opened { store, engine, server: Arc::new(server), place }).clone())
             }
             Err(message) => {
                 tracing::error!("{message}");

@@ -171,7 +171,7 @@ impl Combined {
         }
         self.trace = match self.trace {
             Trace::Chosen(options) => {
-                let beside = texts::beside(&options);
+                let beside = texts::beside(&options, self.local.as_ref());
                 let trace = TraceServer::start(options, self.output_schemas);
                 if let (Some(beside), Some(local)) = (beside, &self.local) {
                     let trace = trace.clone();
@@ -236,7 +236,7 @@ impl Combined {
     fn ask(&self, entry: &'static ops::Entry, arguments: Value) -> Result<Value, String> {
         let local = self.local.as_ref().ok_or("the session has no store")?;
         let opened = local.opened().map_err(|failure| failure.message)?;
-        managed::ask_store(&opened.store, local.credentials(), Via::Mcp, entry, arguments)
+        managed::ask_store(&opened.engine, local.credentials(), Via::Mcp, entry, arguments)
     }
 
     /// Which part a tool belongs to.

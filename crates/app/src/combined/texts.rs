@@ -6,7 +6,7 @@ use store::model::Via;
 use trace::project::Options;
 
 use super::local::Local;
-use crate::managed::{self, Beside, Live, ProjectFile, Pulled, Seen};
+use crate::managed::{self, Beside, Live, ProjectFile, Pulled, Seen, Source};
 
 /// Applies `.spexus/project.toml` to a project. Requirements in the local store are read from it; those on a server
 /// from the last pull, because all other tools of the session use the local store.
@@ -29,17 +29,22 @@ pub fn add(options: &mut Options, local: Option<&Arc<Local>>) {
             None => 0,
         }
     };
-    let source = move |entry, arguments| {
-        let local = Weak::upgrade(&weak).ok_or("the session has ended")?;
-        let opened = local.opened().map_err(|failure| failure.message)?;
-        managed::ask_store(&opened.store, local.credentials(), Via::Mcp, entry, arguments)
-    };
     let pulled = Pulled::new(&options.root, &file);
-    options.managed = Some(Arc::new(Live::new(Box::new(source), Box::new(edition), pulled)));
+    options.managed = Some(Arc::new(Live::new(source(weak), Box::new(edition), pulled)));
+}
+
+/// The store of the session.
+fn source(local: Weak<Local>) -> Source {
+    Box::new(move |entry, arguments| {
+        let local = Weak::upgrade(&local).ok_or("the session has ended")?;
+        let opened = local.opened().map_err(|failure| failure.message)?;
+        managed::ask_store(&opened.engine, local.credentials(), Via::Mcp, entry, arguments)
+    })
 }
 
 /// The checkout of a project whose requirements are in the local store.
-pub fn beside(options: &Options) -> Option<Beside> {
+pub fn beside(options: &Options, local: Option<&Arc<Local>>) -> Option<Beside> {
     let file = ProjectFile::read(&options.root).ok()??;
-    file.server.is_none().then(|| Beside::new(options.root.clone(), file))
+    let source = source(Arc::downgrade(local?));
+    file.server.is_none().then(|| Beside::new(options.clone(), file, Arc::new(source)))
 }

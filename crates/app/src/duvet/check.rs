@@ -30,7 +30,7 @@ pub fn run(arguments: &CheckArguments) -> Result<u8, Failure> {
     if !arguments.allow_empty && !problems.iter().any(Diagnostic::is_error) {
         problems.extend(emptiness(index.project(), &model));
     }
-    problems.extend(unmatched(&model));
+    problems.extend(unmatched(index.project(), &model));
     problems.extend(model.warnings());
     problems.extend(strays(&model));
     problems.extend(lock(&root, &model));
@@ -127,12 +127,19 @@ fn emptiness(project: Option<&Project>, model: &Model) -> Option<Diagnostic> {
     Some(problem.at(Place::file(config_path, "")).help(help).help("`--allow-empty` lets this pass"))
 }
 
-/// Names patterns that match nothing.
-fn unmatched(model: &Model) -> impl Iterator<Item = Diagnostic> {
+/// Names patterns that match nothing, and the file that has them.
+fn unmatched<'a>(
+    project: Option<&'a Project>,
+    model: &'a Model,
+) -> impl Iterator<Item = Diagnostic> + use<'a> {
+    let config = project.and_then(|project| project.config.as_ref());
     let patterns = model.setting.unmatched.iter().filter(|_| !model.setting.sources.is_empty());
-    patterns.map(|pattern| {
+    patterns.map(move |pattern| {
+        let is_in_config =
+            config.is_some_and(|config| config.sources.iter().any(|source| source.pattern == *pattern));
+        let path = if is_in_config { CONFIG_PATH } else { PROJECT_FILE };
         let message = format!("no file matches {pattern}");
-        Diagnostic::warning(Code::Pattern, message).at(Place::file(CONFIG_PATH, ""))
+        Diagnostic::warning(Code::Pattern, message).at(Place::file(path, ""))
     })
 }
 

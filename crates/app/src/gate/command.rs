@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{ArgAction, ArgMatches, Command};
 use mcp::{Failure, FailureKind, Tool, ToolOutput};
+use ops::thread::Finding;
 use serde_json::{Value, json};
 use trace::project::Options;
 
@@ -39,6 +40,12 @@ pub fn command() -> Command {
                 .value_parser(PossibleValuesParser::new(["-"]))
                 .allow_hyphen_values(true)
                 .help("Check a unified diff from standard input (-) in place of the files on disk"),
+        )
+        .arg(
+            crate::spexus::text("lease", "LEASE")
+                .value_parser(NonEmptyStringValueParser::new())
+                .conflicts_with("diff")
+                .help("The lease that the change is for, such as REQ-012.3: fail also for what its work has to show and does not"),
         )
         .arg(
             crate::spexus::text("format", "FORMAT")
@@ -84,6 +91,7 @@ fn check(matches: &ArgMatches) -> Result<Findings, CannotTell> {
     let question = Question {
         base: matches.get_one::<String>("base").cloned(),
         diff,
+        lease: matches.get_one::<String>("lease").cloned(),
         deny: deny.filter_map(|name| Rule::named(name)).collect(),
     };
     let mut options = crate::duvet::nearest_project().ok_or_else(no_project)?;
@@ -138,6 +146,34 @@ fn unusable(problems: Vec<trace::Diagnostic>) -> CannotTell {
     CannotTell(problems.iter().map(crate::duvet::server::line).collect::<Vec<_>>().join("\n"))
 }
 
+/// Checks a change of a project, whose file is read anew.
+fn check_project(
+    options: &Options,
+    question: &Question,
+    ask: &super::Ask<'_>,
+) -> Result<Findings, CannotTell> {
+    let file = ProjectFile::read(&options.root).map_err(unusable)?;
+    check_change(options, file.as_ref(), question, ask)
+}
+
+/// What keeps work from being finished: what the change of its checkout has made worse.
+pub fn failing(options: &Options, base: Option<&str>, ask: &super::Ask<'_>) -> Result<Vec<Finding>, String> {
+    let question = Question { base: base.map(str::to_owned), ..Question::default() };
+    let found = check_project(options, &question, ask).map_err(|CannotTell(problem)| problem)?;
+    let failing = found.findings.iter().filter(|finding| found.fails(finding));
+    let told = failing.map(|finding| Finding {
+        rule: finding.rule.name().to_owned(),
+        place: text::place(finding),
+        path: finding.path.clone(),
+        message: std::iter::once(&finding.message)
+            .chain(&finding.help)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join("\n"),
+    });
+    Ok(told.collect())
+}
+
 /// The tool, as agents see it.
 pub fn described() -> Tool {
     Tool::new(
@@ -149,6 +185,7 @@ pub fn described() -> Tool {
             "properties": {
                 "base": {"type": "string", "minLength": 1, "description": "ref or commit; the main branch when absent"},
                 "diff": {"type": "string", "description": "a unified diff to check in place of the files"},
+                "lease": {"type": "string", "minLength": 1, "description": "your lease, to be told what its work has to show and does not"},
             },
             "additionalProperties": false,
         }),
@@ -158,11 +195,13 @@ pub fn described() -> Tool {
 /// Calls the tool, in a project whose texts come from a store that `ask` asks.
 pub fn called(options: &Options, arguments: &Value, ask: &super::Ask<'_>) -> Result<ToolOutput, Failure> {
     let text = |name: &str| arguments[name].as_str().map(str::to_owned);
-    let question = Question { base: text("base"), diff: text("diff"), deny: Vec::new() };
-    let found = ProjectFile::read(&options.root)
-        .map_err(unusable)
-        .and_then(|file| check_change(options, file.as_ref(), &question, ask));
-    match found {
+    let question =
+        Question { base: text("base"), diff: text("diff"), lease: text("lease"), deny: Vec::new() };
+    if question.lease.is_some() && question.diff.is_some() {
+        let problem = "expected the files on disk, with which the tests have run, and not a diff";
+        return Err(Failure::invalid_argument("lease", problem));
+    }
+    match check_project(options, &question, ask) {
         Ok(found) => Ok(ToolOutput::text(text::write(&found))),
         Err(CannotTell(problem)) => {
             Err(Failure::new(FailureKind::InvalidArguments, format!("cannot tell: {problem}")))

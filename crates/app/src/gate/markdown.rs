@@ -19,7 +19,7 @@ pub fn write(found: &Findings) -> String {
         n => format!("### Requirements: {}\n", counted(n, "finding")),
     };
     let mut text = format!("{MARK}\n{title}\n{}\n", span(&summary(found)));
-    let (failing, touched): (Vec<&Fact>, Vec<&Fact>) =
+    let (failing, told): (Vec<&Fact>, Vec<&Fact>) =
         found.findings.iter().partition(|finding| found.fails(finding));
     for finding in failing.iter().take(SHOWN_MAX) {
         text += &format!(
@@ -35,10 +35,13 @@ pub fn write(found: &Findings) -> String {
     if failing.len() > SHOWN_MAX {
         text += &format!("\n{} more\n", failing.len() - SHOWN_MAX);
     }
-    if !touched.is_empty() {
-        text +=
-            &format!("\n<details><summary>{} touched</summary>\n\n", counted(touched.len(), "requirement"));
-        for finding in touched.iter().filter(|finding| finding.rule == Rule::Touched).take(SHOWN_MAX) {
+    for (rule, title) in [(Rule::NewThreat, "open threat"), (Rule::Touched, "touched requirement")] {
+        let told: Vec<&Fact> = told.iter().copied().filter(|finding| finding.rule == rule).collect();
+        if told.is_empty() {
+            continue;
+        }
+        text += &format!("\n<details><summary>{}</summary>\n\n", counted(told.len(), title));
+        for finding in told.iter().take(SHOWN_MAX) {
             text += &format!("* {}\n", span(&finding.message));
         }
         text += "\n</details>\n";

@@ -23,17 +23,19 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use trace::Config;
+use trace::managed::ManagedName;
 use trace::project::{CONFIG_PATH, Documents, Options, Project, Texts};
 
 use self::change::{Change, ChangedFile};
 use self::policy::Policies;
+use self::proof::LeasedWork;
 use self::repository::{Files, Repository};
 use self::rule::{Fact, worse};
 use self::side::{CitedHere, Side, When};
 use crate::managed::{PROJECT_FILE, ProjectFile};
 
 pub(crate) use self::command::{called, described};
-pub use self::command::{command, run};
+pub use self::command::{command, failing, run};
 pub use self::rule::Rule;
 
 /// What a change is compared with where nobody says: the main branch, as the remote has it or as it is here.
@@ -44,6 +46,8 @@ const BASES: [&str; 5] = [
     "refs/heads/main",
     "refs/heads/master",
 ];
+/// How references of criteria begin.
+const CRITERION: &str = "AC-";
 /// The most places shown for a touched requirement.
 const PLACES_SHOWN: usize = 3;
 
@@ -57,6 +61,8 @@ pub struct Question {
     pub base: Option<String>,
     /// A unified diff that is applied to the base in memory, in place of the work tree.
     pub diff: Option<String>,
+    /// The lease that the change is for: what the work has to show must be closed.
+    pub lease: Option<String>,
     /// Rules that fail the check though they are for information.
     pub deny: Vec<Rule>,
 }
@@ -160,10 +166,12 @@ pub fn check_change(
     };
     let missed = removed(&rest, &mut documents, &change, &was.cited, &is.cited)?;
     findings.extend(missed.into_iter().filter(|fact| !cited_wrongly.contains(&fact.subject)));
-    if let Some(policy_file) = before.project.as_ref().or(file) {
-        findings.extend(evidence(&rest, &mut documents, policy_file, touched.clone(), ask, &mut notes)?);
+    let policy_file = before.project.as_ref().or(file);
+    let lease = question.lease.as_deref().map(|name| leased(name, policy_file)).transpose()?;
+    if let Some(policy_file) = policy_file {
+        let asked = Asked { file: policy_file, lease: lease.as_ref(), ask };
+        findings.extend(evidence(&rest, &mut documents, asked, touched.clone(), &mut notes)?);
     }
-    findings.extend(open_threats(&touched));
     findings.extend(told(&touched));
     // Both sides are in the order of rules; here they come together.
     let findings = worse(&[], findings);
@@ -411,20 +419,42 @@ fn n_lines(file: &ChangedFile) -> u32 {
     file.after.as_ref().map_or(0, |text| text.lines().count() as u32)
 }
 
+/// What a lease is for, by its name.
+fn leased(name: &str, file: Option<&ProjectFile>) -> Result<LeasedWork, CannotTell> {
+    let file = file.ok_or_else(|| {
+        CannotTell(format!(
+            "--lease is about work in a store, and there is no {PROJECT_FILE} that names its project"
+        ))
+    })?;
+    let reference = name.rsplit_once('.').map(|(reference, _)| reference);
+    let target = reference.and_then(trace::managed::bare_reference);
+    let named = target.and_then(|target| ManagedName::parse(&target).ok());
+    let named =
+        named.ok_or_else(|| CannotTell(format!("expected a lease such as REQ-012.3, found {name:?}")))?;
+    let named = named.within(&file.project);
+    Ok(LeasedWork { name: name.to_owned(), reference: side::reference(&named), needle: named.reference })
+}
+
+/// By what evidence is judged.
+struct Asked<'a> {
+    file: &'a ProjectFile,
+    lease: Option<&'a LeasedWork>,
+    ask: &'a Ask<'a>,
+}
+
 /// What evidence made worse for what a change touches.
 fn evidence(
     rest: &Rest<'_>,
     documents: &mut Documents,
-    file: &ProjectFile,
+    Asked { file, lease, ask }: Asked<'_>,
     touched: Touched<'_>,
-    ask: &Ask<'_>,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Fact>, CannotTell> {
     let mut named: BTreeMap<&str, &str> = BTreeMap::new();
     for cited in touched.after.iter().chain(&touched.before).filter(|cited| cited.target.is_managed) {
         named.insert(&cited.target.name, &cited.target.needle);
     }
-    if named.is_empty() {
+    if named.is_empty() && lease.is_none() {
         return Ok(Vec::new());
     }
     if rest.is_diff {
@@ -432,7 +462,10 @@ fn evidence(
         return Ok(Vec::new());
     }
     let paths = proof::report_paths(&rest.project.options.root, file)?;
-    let needles: BTreeSet<&str> = named.values().copied().collect();
+    let mut needles: BTreeSet<&str> = named.values().copied().collect();
+    needles.extend(lease.map(|lease| lease.needle.as_str()));
+    // Criteria may be against threats to what is touched.
+    needles.insert(CRITERION);
     // Matching a case needs all tests: two that fit are an error.
     let texts = rest.texts(Some(&needles).filter(|_| paths.is_empty()))?;
     // What was removed is missed where it was.
@@ -443,6 +476,7 @@ fn evidence(
         documents,
         file,
         closes_at: &file.policy.closes,
+        lease,
         change: rest.change,
         touched: all,
         rest: texts,
@@ -450,11 +484,6 @@ fn evidence(
     let proof = proof::judge(judged, &paths, ask)?;
     notes.extend(proof.notes);
     Ok(proof.findings)
-}
-
-/// The threats against what a change touches that nothing has closed. No operation tells them yet, so that there is no rule for them.
-fn open_threats(_touched: &Touched<'_>) -> Vec<Fact> {
-    Vec::new()
 }
 
 /// What a change touches, for information: each requirement with the places.

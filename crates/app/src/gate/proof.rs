@@ -7,16 +7,17 @@ use std::sync::Arc;
 
 use evidence::Results;
 use ops::known;
-use ops::thread::SideOfChange;
+use ops::thread::{PushedFile, SideOfChange};
 use serde::Deserialize;
 use serde_json::json;
+use store::model::{Kind, Reference};
 use trace::project::{Documents, Project, Texts};
 
 use super::change::Change;
 use super::rule::{Fact, Rule, Standing};
 use super::side::CitedHere;
 use super::{Ask, CannotTell};
-use crate::managed::{Checkout, ProjectFile, Reports, matching_reports};
+use crate::managed::{Checkout, PROJECT_FILE, ProjectFile, Reports, matching_reports};
 
 /// References that are judged at once.
 const REFERENCES_AT_ONCE: usize = 200;
@@ -33,12 +34,24 @@ pub struct Judged<'a> {
     pub file: &'a ProjectFile,
     /// The verdict that closes, as the base says.
     pub closes_at: &'a str,
+    /// The lease that the change is for.
+    pub lease: Option<&'a LeasedWork>,
     /// What the change changes.
     pub change: &'a Change,
     /// The citations that it touches, after it.
     pub touched: Vec<&'a CitedHere>,
     /// Files that the change leaves as they are and that cite what it touches; all files where there are reports.
     pub rest: Texts,
+}
+
+/// The lease that a change is for.
+pub struct LeasedWork {
+    /// Its name: `REQ-012.3`.
+    pub name: String,
+    /// The requirement, as citations name it.
+    pub reference: String,
+    /// What a file that cites it has in it.
+    pub needle: String,
 }
 
 /// What evidence made worse.
@@ -53,6 +66,22 @@ pub struct Proof {
 #[derive(Deserialize)]
 struct Answer {
     units: Vec<Unit>,
+    // A server of an earlier version says nothing of threats.
+    #[serde(default)]
+    threats: Vec<Threat>,
+}
+
+#[derive(Deserialize)]
+struct Threat {
+    reference_id: String,
+    threatens: String,
+    pattern: String,
+    name: String,
+    severity: String,
+    decided: bool,
+    applies: bool,
+    why_open: Option<String>,
+    was_open: bool,
 }
 
 #[derive(Deserialize)]
@@ -60,6 +89,8 @@ struct Unit {
     reference_id: String,
     unit: String,
     text: String,
+    #[serde(default)]
+    demanded: bool,
     before: Judgement,
     after: Judgement,
 }
@@ -93,7 +124,7 @@ pub fn report_paths(root: &Path, file: &ProjectFile) -> Result<Vec<PathBuf>, Can
 
 /// Judges what a change touches.
 pub fn judge(asked: Judged<'_>, paths: &[PathBuf], ask: &Ask<'_>) -> Result<Proof, CannotTell> {
-    let Judged { project, documents, file, closes_at, change, touched, rest } = asked;
+    let Judged { project, documents, file, closes_at, lease, change, touched, rest } = asked;
     let root = &project.options.root;
     let mut proof = Proof::default();
     let (mut before, mut after) = (rest.clone(), rest);
@@ -121,7 +152,12 @@ pub fn judge(asked: Judged<'_>, paths: &[PathBuf], ask: &Ask<'_>) -> Result<Proo
         .filter(|cited| cited.target.is_managed)
         .map(|cited| cited.target.name.as_str())
         .collect();
-    let is_of = |reference: &str| wanted.contains(reference);
+    // Criteria may be against threats to what is touched.
+    let is_of = |reference: &str| {
+        wanted.contains(reference)
+            || is_criterion(reference)
+            || lease.is_some_and(|lease| lease.reference == reference)
+    };
     let mut sides = [SideOfChange::default(), SideOfChange::default()];
     for (side, checkout) in sides.iter_mut().zip([&before, &after]) {
         side.files = checkout.pushed_files();
@@ -138,18 +174,28 @@ pub fn judge(asked: Judged<'_>, paths: &[PathBuf], ask: &Ask<'_>) -> Result<Proo
         sides[1].at = last.duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_micros() as i64;
     }
     let [before, after] = sides;
+    let places = Places { touched: &touched, cited: cited_at(&after.files) };
     let content = json!({"before": before, "after": after}).to_string();
     let names: Vec<&str> = wanted.iter().copied().collect();
     let mut units = Vec::new();
-    for references in names.chunks(REFERENCES_AT_ONCE) {
+    let mut threats = Vec::new();
+    let mut chunks: Vec<&[&str]> = names.chunks(REFERENCES_AT_ONCE).collect();
+    if chunks.is_empty() {
+        chunks.push(&[]);
+    }
+    for (index, references) in chunks.into_iter().enumerate() {
         let mut arguments = json!({
             "project": file.project, "references": references, "closes_at": closes_at, "content": content,
         });
         if let Some(repository) = &file.repository {
             arguments["repository"] = json!(repository);
         }
+        if let Some(lease) = lease.filter(|_| index == 0) {
+            arguments["lease"] = json!(lease.name);
+        }
         let answer = match ask(known::JUDGE_CHANGE, arguments) {
             Ok(answer) => answer,
+            Err(problem) if lease.is_some() => return Err(CannotTell(problem)),
             Err(problem) => {
                 let note = format!("evidence was not judged, because the store cannot be asked: {problem}");
                 proof.notes.push(note);
@@ -158,29 +204,114 @@ pub fn judge(asked: Judged<'_>, paths: &[PathBuf], ask: &Ask<'_>) -> Result<Proo
         };
         let answer: Answer = serde_json::from_value(answer).map_err(|error| CannotTell(error.to_string()))?;
         units.extend(answer.units);
+        threats.extend(answer.threats);
     }
     let has_evidence = !file.reports.is_empty() || units.iter().any(|unit| unit.before.ran || unit.after.ran);
     if !has_evidence {
         let note = "evidence was not judged: no run of a test is known, and `reports` in .spexus/project.toml names none";
         proof.notes.push(note.to_owned());
-        return Ok(proof);
+        units.retain(|unit| unit.demanded);
+        threats.retain(|threat| !threat.applies);
     }
-    proof.findings.extend(units.iter().filter_map(|unit| finding(unit, &touched, reports.found.is_empty())));
+    let has_no_report = reports.found.is_empty();
+    proof.findings.extend(units.iter().filter_map(|unit| finding(unit, lease, &places, has_no_report)));
+    // One for the requirement and for the criteria against it, and if it can be, where the requirement is cited.
+    threats.sort_by_key(|threat| threat.reference_id != threat.threatens);
+    let mut known = BTreeSet::new();
+    for threat in threats {
+        if known.insert((threat.threatens.clone(), threat.pattern.clone())) {
+            proof.findings.extend(open_threat(&threat, &touched));
+        }
+    }
     Ok(proof)
 }
 
-/// What is worse about a unit, at the first touched citation of it.
-fn finding(unit: &Unit, touched: &[&CitedHere], has_no_report: bool) -> Option<Fact> {
-    let rule = Standing::broken(unit.before.standing(), unit.after.standing())?;
+fn is_criterion(reference: &str) -> bool {
+    matches!(Reference::parse(reference), Some(Reference::Numbered { kind: Kind::AcceptanceCriteria, .. }))
+}
+
+/// Where something about a requirement is told.
+struct Places<'a> {
+    touched: &'a [&'a CitedHere],
+    /// The first citation of each requirement after the change.
+    cited: BTreeMap<String, (String, u32)>,
+}
+
+fn cited_at(files: &[PushedFile]) -> BTreeMap<String, (String, u32)> {
+    let mut places = BTreeMap::new();
+    for file in files {
+        for citation in &file.citations {
+            places.entry(citation.reference.clone()).or_insert_with(|| (file.path.clone(), citation.line));
+        }
+    }
+    places
+}
+
+/// A threat that the change leaves open. One that was as open before is nothing that it made worse, except that nobody has decided.
+fn open_threat(threat: &Threat, touched: &[&CitedHere]) -> Option<Fact> {
+    let Threat { reference_id, threatens, pattern, name, severity, .. } = threat;
+    let rule = match (threat.decided, threat.was_open) {
+        (false, _) => Rule::NewThreat,
+        (true, false) => Rule::OpenThreat,
+        (true, true) => return None,
+    };
+    let place = touched.iter().find(|cited| cited.target.name == *reference_id)?;
+    let why = match (&threat.why_open, threat.applies) {
+        (Some(why), true) => format!("it applies, and evidence does not close it: {why}"),
+        (Some(why), false) => why.clone(),
+        (None, true) => "it applies, and evidence does not close it".to_owned(),
+        (None, false) => "nobody has decided whether it applies".to_owned(),
+    };
+    let help = match threat.applies {
+        true => {
+            "let tests cite the criteria against it, and run them with coverage where the policy asks for it"
+                .to_owned()
+        }
+        false => format!(
+            "decide: spexus threat decide {threatens} {pattern} applies, not_applicable or risk_accepted"
+        ),
+    };
+    Some(Fact {
+        rule,
+        key: format!("{pattern}\0{threatens}"),
+        path: place.path.to_string(),
+        line: *place.comment.start(),
+        is_changed: true,
+        subject: threatens.clone(),
+        message: format!("{threatens}: threat {pattern} ({severity}, {name}): {why}"),
+        help: vec![help],
+    })
+}
+
+/// What is worse about a unit, at the first touched citation of it; or what a lease demands of it.
+fn finding(
+    unit: &Unit,
+    lease: Option<&LeasedWork>,
+    places: &Places<'_>,
+    has_no_report: bool,
+) -> Option<Fact> {
+    let lease = lease.filter(|_| unit.demanded && !unit.after.closes);
+    let rule = match lease {
+        Some(_) => Standing::of(&unit.after.verdict, false).rule()?,
+        None => Standing::broken(unit.before.standing(), unit.after.standing())?,
+    };
     let is_of_unit =
         |cited: &&&CitedHere| cited.target.name == unit.reference_id && cited.units.contains(&unit.unit);
-    let place = touched.iter().find(is_of_unit)?;
+    let touched = places.touched.iter().find(is_of_unit);
+    let (path, line) = match (touched, lease) {
+        (Some(cited), _) => (cited.path.to_string(), *cited.comment.start()),
+        (None, Some(_)) => {
+            places.cited.get(&unit.reference_id).cloned().unwrap_or((PROJECT_FILE.to_owned(), 0))
+        }
+        (None, None) => return None,
+    };
     let verdict = unit.after.verdict.replace('_', " ");
     let why = unit.after.why_open.as_deref().unwrap_or(&verdict);
-    let before = match (unit.before.cited, unit.before.closes) {
-        (false, _) => "the change cites it first".to_owned(),
-        (true, true) => format!("it was {} before", unit.before.verdict.replace('_', " ")),
-        (true, false) => {
+    let before = match (lease, unit.before.cited, unit.before.closes) {
+        (Some(lease), ..) => format!("the work of {} is done once it is closed", lease.name),
+        (None, false, _) => "the change cites it first".to_owned(),
+        (None, true, true) => format!("it was {} before", unit.before.verdict.replace('_', " ")),
+        (None, true, false) => {
             format!("it was {} before, too, and not in this way", unit.before.verdict.replace('_', " "))
         }
     };
@@ -204,8 +335,8 @@ fn finding(unit: &Unit, touched: &[&CitedHere], has_no_report: bool) -> Option<F
     Some(Fact {
         rule,
         key: format!("{}\0{}", unit.reference_id, unit.unit),
-        path: place.path.to_string(),
-        line: *place.comment.start(),
+        path,
+        line,
         is_changed: true,
         subject: unit.reference_id.clone(),
         message,

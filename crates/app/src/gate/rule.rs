@@ -21,15 +21,19 @@ pub enum Rule {
     FlakyEvidence,
     /// A test failed.
     FailedEvidence,
+    /// A threat that somebody has decided about is open.
+    OpenThreat,
     /// The change weakens what it is checked by.
     WeakenedPolicy,
     /// Changed code cites a requirement: for information.
     Touched,
+    /// Nobody has decided about a threat to what the change touches: for information.
+    NewThreat,
 }
 
 impl Rule {
     /// All of them, in the order in which they are reported.
-    pub const ALL: [Rule; 10] = [
+    pub const ALL: [Rule; 12] = [
         Rule::WeakenedPolicy,
         Rule::BrokenCitation,
         Rule::StaleCitation,
@@ -39,6 +43,8 @@ impl Rule {
         Rule::MissingEvidence,
         Rule::OldEvidence,
         Rule::UntestedChange,
+        Rule::OpenThreat,
+        Rule::NewThreat,
         Rule::Touched,
     ];
 
@@ -53,7 +59,9 @@ impl Rule {
             Rule::OldEvidence => "old-evidence",
             Rule::FlakyEvidence => "flaky-evidence",
             Rule::FailedEvidence => "failed-evidence",
+            Rule::OpenThreat => "open-threat",
             Rule::WeakenedPolicy => "weakened-policy",
+            Rule::NewThreat => "new-threat",
             Rule::Touched => "touched",
         }
     }
@@ -73,6 +81,10 @@ impl Rule {
             Rule::OldEvidence => "The tests ran on another content of these files or of the requirement",
             Rule::FlakyEvidence => "A test of the requirement passed only when it was tried again",
             Rule::FailedEvidence => "A test of the requirement failed",
+            Rule::OpenThreat => {
+                "A threat to the requirement applies and evidence does not close it, or its decision no longer holds"
+            }
+            Rule::NewThreat => "Nobody has decided about a threat to what the change touches",
             Rule::WeakenedPolicy => "The change weakens the policy or leaves out what it is checked by",
             Rule::Touched => "The change touches code or tests that cite the requirement",
         }
@@ -85,7 +97,7 @@ impl Rule {
 
     /// Whether it never fails by itself.
     pub const fn is_information(self) -> bool {
-        matches!(self, Rule::Touched)
+        matches!(self, Rule::Touched | Rule::NewThreat)
     }
 }
 
@@ -175,10 +187,12 @@ impl Standing {
 
     /// The rule that a change breaks which moves a unit from one standing to another.
     pub fn broken(before: Standing, after: Standing) -> Option<Rule> {
-        if after <= before {
-            return None;
-        }
-        match after {
+        if after <= before { None } else { after.rule() }
+    }
+
+    /// The rule for a unit that has to be closed and stands like this.
+    pub fn rule(self) -> Option<Rule> {
+        match self {
             Standing::Closed => None,
             Standing::Weak | Standing::Missing => Some(Rule::MissingEvidence),
             Standing::Old => Some(Rule::OldEvidence),

@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use evidence::Results;
-use ops::Credentials;
 use ops::thread::{CheckoutBeside, RunBeside};
-use store::Store;
+use ops::{Credentials, Engine};
 use store::model::{Time, Via};
 use trace::model::Model;
 use trace::project::{CONFIG_PATH, Index, Options};
@@ -20,10 +19,11 @@ use super::file::Policy;
 use super::live::{Live, Source, ask_store};
 use super::pulled::Pulled;
 use super::reports::{self, Reports};
+use crate::gate;
 use crate::spexus::tell;
 
 /// Looks at the checkout that a command is run in, if its requirements are in a store on this machine.
-pub fn look_from_here(store: &Store, credentials: &Credentials) -> Option<Arc<CheckoutBeside>> {
+pub fn look_from_here(engine: &Engine, credentials: &Credentials) -> Option<Arc<CheckoutBeside>> {
     let mut options = crate::duvet::nearest_project()?;
     let file = match super::with_pulled(&mut options) {
         Ok(file) => file.filter(|file| file.server.is_none())?,
@@ -33,19 +33,26 @@ pub fn look_from_here(store: &Store, credentials: &Credentials) -> Option<Arc<Ch
             return None;
         }
     };
-    let (store, credentials) = (store.clone(), credentials.clone());
+    let (engine, credentials) = (engine.clone(), credentials.clone());
     let source: Source =
-        Box::new(move |entry, arguments| ask_store(&store, credentials.clone(), Via::Cli, entry, arguments));
-    let live = Live::new(source, Box::new(|| 0), Pulled::new(&options.root, &file));
-    let beside = Beside::new(options.root.clone(), file);
-    let options = Options { managed: Some(Arc::new(live)), ..options };
+        Box::new(move |entry, arguments| ask_store(&engine, credentials.clone(), Via::Cli, entry, arguments));
+    let source = Arc::new(source);
+    let asked = source.clone();
+    let live = Live::new(
+        Box::new(move |entry, arguments| asked(entry, arguments)),
+        Box::new(|| 0),
+        Pulled::new(&options.root, &file),
+    );
+    options.managed = Some(Arc::new(live));
+    let beside = Beside::new(options.clone(), file, source);
     Some(beside.look(Index::open(options, Box::new(crate::duvet::environment)).model()))
 }
 
 /// A checkout that is looked at again and again.
 pub struct Beside {
-    root: PathBuf,
+    options: Options,
     file: ProjectFile,
+    source: Arc<Source>,
     last: Mutex<Option<Looked>>,
 }
 
@@ -58,15 +65,15 @@ struct Looked {
 }
 
 impl Beside {
-    /// The checkout below a folder. Only one with a name can be told from others.
-    pub fn new(root: PathBuf, file: ProjectFile) -> Beside {
-        Beside { root, file, last: Mutex::default() }
+    /// The checkout of a project whose requirements are in the store that `source` asks.
+    pub fn new(options: Options, file: ProjectFile, source: Arc<Source>) -> Beside {
+        Beside { options, file, source, last: Mutex::default() }
     }
 
     /// Looks at it. As long as nothing has changed, what was seen last is returned.
     pub fn look(&self, model: Arc<Model>) -> Arc<CheckoutBeside> {
         let reports = self.reports();
-        let checked_out = checked_out(&self.root);
+        let checked_out = checked_out(&self.options.root);
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(looked) = &*last
             && Arc::ptr_eq(&looked.model, &model)
@@ -82,7 +89,7 @@ impl Beside {
 
     fn reports(&self) -> Vec<(PathBuf, Option<SystemTime>)> {
         let paths = self.file.reports.iter().flat_map(|pattern| {
-            reports::matching(&self.root, pattern).unwrap_or_else(|problem| {
+            reports::matching(&self.options.root, pattern).unwrap_or_else(|problem| {
                 tracing::warn!("{problem}");
                 Vec::new()
             })
@@ -101,9 +108,10 @@ impl Beside {
         reports: &[(PathBuf, Option<SystemTime>)],
         checked_out: &CheckedOut,
     ) -> CheckoutBeside {
-        let mut checkout = Checkout::read(&self.root, model, &self.file);
+        let root = &self.options.root;
+        let mut checkout = Checkout::read(root, model, &self.file);
         let paths: Vec<PathBuf> = reports.iter().map(|(path, _)| path.clone()).collect();
-        let reports = Reports::read(&self.root, &paths, &checkout.paths()).unwrap_or_else(|problem| {
+        let reports = Reports::read(root, &paths, &checkout.paths()).unwrap_or_else(|problem| {
             tracing::warn!("the last test run counts for nothing: {problem}");
             Reports::default()
         });
@@ -119,11 +127,13 @@ impl Beside {
         let mut seen = CheckoutBeside::new(name, self.file.project.clone(), closes, checkout.pushed_files());
         (seen.trust_min, seen.closing_refs) = (trust, refs);
         seen.styles = model.styles_used().to_vec();
-        seen.cites_sections = self.root.join(CONFIG_PATH).is_file();
+        seen.cites_sections = root.join(CONFIG_PATH).is_file();
         let CheckedOut { commit, ref_name } = checked_out.clone();
-        let differs = |commit: &str| differs(&self.root, commit, checkout.paths().into_iter());
+        let differs = |commit: &str| differs(root, commit, checkout.paths().into_iter());
         seen.is_dirty = commit.as_deref().and_then(differs) == Some(true);
         (seen.commit, seen.ref_name) = (commit, ref_name);
+        let (options, source) = (self.options.clone(), self.source.clone());
+        seen.check = Some(Box::new(move |base| gate::failing(&options, base, &*source)));
         seen.run = (!reports.found.is_empty()).then(|| run(&checkout, &reports, &results));
         seen
     }

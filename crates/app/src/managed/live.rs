@@ -84,16 +84,16 @@ impl ManagedTexts for Live {
     }
 }
 
-/// Runs an operation on a store.
+/// Runs an operation on the store of an engine.
 pub fn ask_store(
-    store: &Store,
+    engine: &Engine,
     credentials: Credentials,
     via: Via,
     entry: &'static ops::Entry,
     arguments: Value,
 ) -> Result<Value, String> {
     let call = Call::new(entry, arguments, credentials, ops::Request::new(via, now()));
-    let answer = Engine::new(store.clone()).wait(call).result.map_err(|error| error.message)?;
+    let answer = engine.wait(call).result.map_err(|error| error.message)?;
     serde_json::from_str(&answer.json).map_err(|error| error.to_string())
 }
 

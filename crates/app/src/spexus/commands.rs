@@ -260,10 +260,9 @@ pub fn place_of(matches: &ArgMatches, project_server: Option<&str>) -> Result<Pl
         Some(server) => Ok(Place::Server(Remote::new(&server, token)?)),
         None => {
             let (store, credentials) = (open(&store)?, Credentials::Local(acting));
-            let (beside, by) = (store.clone(), credentials.clone());
-            let engine = Engine::new(store)
-                .beside(Arc::new(move || crate::managed::look_from_here(&beside, &by)))
-                .knowing(Arc::new(Patterns::default()));
+            let engine = Engine::new(store).knowing(Arc::new(Patterns::default()));
+            let (asked, by) = (engine.clone(), credentials.clone());
+            let engine = engine.beside(Arc::new(move || crate::managed::look_from_here(&asked, &by)));
             Ok(Place::Store { engine, credentials, public_url: http.public_url })
         }
     }

@@ -128,8 +128,9 @@ impl Checkout {
     }
 }
 
+/// Runs git, as somebody without settings of their own.
 #[track_caller]
-fn git(folder: &Path, arguments: &[&str]) -> String {
+pub fn git(folder: &Path, arguments: &[&str]) -> String {
     let identity =
         ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "protocol.file.allow=always"];
     let settings = [("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_SYSTEM", "/dev/null")];
@@ -353,6 +354,191 @@ fn a_flaky_test_fails_the_change_that_makes_it_so() {
     checkout.write("src/lib.rs", &CODE.replace("degrees < 100", "degrees <= 99"));
     checkout.write("reports/run.xml", &flaky);
     checkout.passes(&[]);
+}
+
+/// What libtest writes of tests that ended like this.
+fn libtest_of(tests: &[(&str, &str)]) -> String {
+    let n = |is: &str| tests.iter().filter(|(_, outcome)| *outcome == is).count();
+    let ended = if n("failed") > 0 { "failed" } else { "ok" };
+    let cases: String = tests
+        .iter()
+        .map(|(name, outcome)| {
+            format!(
+                "{{\"type\":\"test\",\"event\":\"started\",\"name\":\"{name}\"}}\n\
+                 {{\"type\":\"test\",\"name\":\"{name}\",\"event\":\"{outcome}\"}}\n"
+            )
+        })
+        .collect();
+    format!(
+        "{{\"type\":\"suite\",\"event\":\"started\",\"test_count\":{}}}\n{cases}{{\"type\":\"suite\",\"event\":\"{ended}\",\
+         \"passed\":{},\"failed\":{},\"ignored\":0,\"measured\":0,\"filtered_out\":0,\"exec_time\":0.001}}\n",
+        tests.len(),
+        n("ok"),
+        n("failed"),
+    )
+}
+
+const EXPORT: &str = "A celery task MUST export the invoices of the user who asked.";
+
+/// A checkout whose second requirement, which nothing cites, is one that a pattern of the library is about.
+fn threatened() -> Checkout {
+    let project = format!("reports = ['reports/*.json']\n{PROJECT}[policy]\ncloses = 'passed'\n");
+    let checkout = Checkout::with(&[
+        (".spexus/project.toml", &project),
+        ("src/lib.rs", CODE),
+        ("tests/kettle.rs", TEST),
+    ]);
+    checkout.spexus(&["requirement", "update", "REQ-002", "--title", "Export", "--description", EXPORT]);
+    checkout.spexus(&["repository", "update", "example.org/kettle", "--closes-at", "passed"]);
+    checkout
+}
+
+fn cites(reference: &str, text: &str, kind: &str, function: &str) -> String {
+    format!("//= spexus://{reference}\n{kind}//# {text}\nfn {function}() {{\n    run();\n}}\n")
+}
+
+#[test]
+fn an_open_threat_fails_the_change_that_opens_it() {
+    let checkout = threatened();
+    let test = |reference: &str, text: &str, name: &str| {
+        let cited = cites(reference, text, "//= type=test\n", name);
+        cited.replace(&format!("fn {name}"), &format!("#[test]\nfn {name}"))
+    };
+    let ran = |tests: &[(&str, &str)]| checkout.write("reports/run.json", &libtest_of(tests));
+    checkout.write("src/export.rs", &cites("REQ-002", EXPORT, "", "export"));
+    checkout.write("tests/export.rs", &test("REQ-002", EXPORT, "exports"));
+    ran(&[("switches_off", "ok"), ("exports", "ok")]);
+    // Nobody has decided: that is told, and fails only whoever asks for it.
+    let told = checkout.passes(&[]);
+    assert!(
+        told.contains(
+            "src/export.rs:1: new-threat: REQ-002: threat TMKB-AUTHZ-001 (critical, Background job runs without the requester's \
+             authority): nobody has decided whether it applies\n    decide: spexus threat decide REQ-002 TMKB-AUTHZ-001 "
+        ),
+        "{told}"
+    );
+    let denied = checkout.fails(&["--deny", "new-threat"]);
+    assert_eq!(denied[0], "new-threat src/export.rs:1 REQ-002");
+    let (exit, markdown) = checkout.check(&["--format", "markdown"]);
+    assert!(exit == 0 && markdown.contains("<summary>2 open threats</summary>"), "{markdown}");
+    let criterion = "A job of somebody else ends without effect.";
+    let criteria = json!([{ "description": criterion }]).to_string();
+    checkout.spexus(&[
+        "threat",
+        "decide",
+        "REQ-002",
+        "TMKB-AUTHZ-018",
+        "not_applicable",
+        "--reason",
+        "No file.",
+    ]);
+    checkout.spexus(&["threat", "decide", "REQ-002", "TMKB-AUTHZ-001", "applies", "--criteria", &criteria]);
+    assert_eq!(checkout.fails(&[]), ["open-threat src/export.rs:1 REQ-002"]);
+    let (_, told) = checkout.check(&[]);
+    assert!(
+        told.contains("it applies, and evidence does not close it: AC-001: nothing cites it\n"),
+        "{told}"
+    );
+    // A first test of a criterion makes nothing worse, though the threat is still open.
+    checkout.commit("Export");
+    checkout.write("tests/more.rs", &test("AC-001", criterion, "more"));
+    ran(&[("switches_off", "ok"), ("exports", "ok"), ("more", "ignored")]);
+    assert_eq!(checkout.fails(&["--base", "HEAD"]), ["missing-evidence tests/more.rs:1 AC-001"]);
+    checkout.remove("tests/more.rs");
+    // Evidence closes it, and nothing else.
+    checkout.write("tests/rights.rs", &test("AC-001", criterion, "ends"));
+    ran(&[("switches_off", "ok"), ("exports", "ok"), ("ends", "failed")]);
+    assert_eq!(
+        checkout.fails(&[]),
+        ["failed-evidence tests/rights.rs:1 AC-001", "open-threat src/export.rs:1 REQ-002"]
+    );
+    ran(&[("switches_off", "ok"), ("exports", "ok"), ("ends", "ok")]);
+    let told = checkout.passes(&[]);
+    assert!(!told.contains("threat"), "{told}");
+    checkout.spexus(&["push"]);
+    checkout.commit("Rights");
+    // Whoever breaks the test opens the threat, also where only the criterion is touched.
+    checkout.write("tests/rights.rs", &test("AC-001", criterion, "ends").replace("run()", "stop()"));
+    ran(&[("switches_off", "ok"), ("exports", "ok"), ("ends", "failed")]);
+    assert_eq!(
+        checkout.fails(&["--base", "HEAD"]),
+        ["failed-evidence tests/rights.rs:1 AC-001", "open-threat tests/rights.rs:1 REQ-002"]
+    );
+    // It was open before: whoever touches something else of it does not answer for it.
+    checkout.spexus(&["push"]);
+    checkout.commit("Broken");
+    checkout.write("src/export.rs", &cites("REQ-002", EXPORT, "", "export").replace("run()", "start()"));
+    ran(&[("switches_off", "ok"), ("exports", "ok"), ("ends", "failed")]);
+    checkout.passes(&["--base", "HEAD"]);
+}
+
+#[test]
+fn a_lease_fails_for_what_its_work_has_to_show() {
+    let checkout = threatened();
+    checkout.write("reports/run.json", &libtest_of(&[("switches_off", "ok")]));
+    checkout.passes(&[]);
+    checkout.spexus(&["next", "--under", "REQ-002"]);
+    // Nothing has changed, and the work is not done.
+    assert_eq!(checkout.fails(&["--lease", "REQ-002.1"]), ["missing-evidence .spexus/project.toml REQ-002"]);
+    let (_, told) = checkout.check(&["--lease", "REQ-002.1"]);
+    assert!(
+        told.contains("REQ-002: nothing cites it; the work of REQ-002.1 is done once it is closed"),
+        "{told}"
+    );
+    checkout.write("src/export.rs", &cites("REQ-002", EXPORT, "", "export"));
+    assert_eq!(checkout.fails(&["--lease", "REQ-002.1"]), ["missing-evidence src/export.rs:1 REQ-002"]);
+    let test =
+        cites("REQ-002", EXPORT, "//= type=test\n", "exports").replace("fn exports", "#[test]\nfn exports");
+    checkout.write("tests/export.rs", &test);
+    checkout.write("reports/run.json", &libtest_of(&[("switches_off", "ok"), ("exports", "ok")]));
+    checkout.passes(&["--lease", "REQ-002.1"]);
+    // The work of somebody else, of nobody, and what is no lease.
+    for (arguments, why) in [
+        (&["--lease", "REQ-002.9"][..], "REQ-002.9"),
+        (&["--lease", "REQ-099.1"][..], "REQ-099"),
+        (&["--lease", "REQ-002"][..], "expected a lease such as REQ-012.3, found \"REQ-002\""),
+        (&["--lease", "REQ-002.1", "--diff", "-"][..], "cannot be used with"),
+    ] {
+        let (exit, told) = checkout.check(arguments);
+        assert!(exit == 2 && told.contains(why), "{arguments:?}: {told}");
+    }
+    checkout.spexus(&["work", "release", "REQ-002.1"]);
+    let (exit, told) = checkout.check(&["--lease", "REQ-002.1"]);
+    assert!(exit == 2 && told.contains("cannot tell: REQ-002.1 ended at "), "{told}");
+}
+
+#[test]
+fn work_is_not_finished_by_a_change_that_makes_something_worse() {
+    let checkout = threatened();
+    checkout.spexus(&["repository", "update", "example.org/kettle", "--closing-refs", "refs/heads/change"]);
+    checkout.spexus(&["next", "--under", "REQ-002", "--paths", "src/export.rs"]);
+    let test =
+        cites("REQ-002", EXPORT, "//= type=test\n", "exports").replace("fn exports", "#[test]\nfn exports");
+    checkout.write("src/export.rs", &cites("REQ-002", EXPORT, "", "export"));
+    checkout.write("tests/export.rs", &test);
+    checkout.write("reports/run.json", &libtest_of(&[("switches_off", "ok"), ("exports", "ok")]));
+    let finish = |more: &[&str]| {
+        run(checkout.root(), "spexus", &[&["work", "finish", "REQ-002.1", "--json"], more].concat(), &[])
+    };
+    // All that was asked for is closed; what the change breaks beside is in the way.
+    checkout.write("src/copy.rs", STALE);
+    let (exit, told, err) = finish(&[]);
+    assert_eq!(exit, 0, "{err}");
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!((&told["finished"], &told["missing"]), (&json!(false), &Value::Null), "{told}");
+    assert_eq!(told["findings"][0]["rule"], "stale-citation", "{told}");
+    assert_eq!(told["findings"][0]["place"], "src/copy.rs:2", "{told}");
+    let (exit, told, err) = finish(&["--base", "nothing"]);
+    assert!(exit != 0 && told.contains("base: there is no commit"), "{told}{err}");
+    // In a file of other work it is for that to mend.
+    checkout.spexus(&["next", "--under", "REQ-001"]);
+    let (_, told, err) = finish(&[]);
+    let told: Value = serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {err}"));
+    assert_eq!(told["finished"], true, "{told}");
+    assert!(
+        told["notes"].to_string().contains("what is worse in the files of REQ-001.1 was left out"),
+        "{told}"
+    );
 }
 
 #[test]

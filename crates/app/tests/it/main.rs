@@ -32,6 +32,7 @@ mod failover;
 mod fault_proxy;
 mod follow;
 mod gate;
+mod guide;
 mod health;
 mod hostile_agent;
 mod hostile_commands;

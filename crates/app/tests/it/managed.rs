@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 use crate::agent::{Agent, column, folder, text, write};
 use crate::backend::{Backend, on_sqlite};
+use crate::gate::git;
 use crate::process::clean;
 use crate::web::Visitor;
 
@@ -233,6 +234,108 @@ fn duvet_mcp_follows_what_is_pulled() {
     while invalid().as_array().expect("a list").len() != 1 {
         assert!(start.elapsed() < Duration::from_secs(5), "the pull is never seen");
     }
+}
+
+#[test]
+fn a_citation_is_in_the_same_state_on_every_surface() {
+    let code = "//= spexus://REQ-001\n//# It SHOULD be sent once.\nfn current() {}\n\n\
+                //= spexus://REQ-001\n//# A link MUST stop working after an hour.\nfn stale() {}\n\n\
+                //= spexus://REQ-001@1\nfn suspect() {}\n\n\
+                //= spexus://REQ-001\n//# A link MUST sing.\nfn broken() {}\n\n\
+                //= spexus://REQ-002\n//# A link MUST be short.\nfn gone() {}\n";
+    let expected = [(5, "stale"), (9, "suspect"), (12, "broken"), (16, "gone")];
+    let mut agent = agent(&[(".spexus/project.toml", PROJECT), ("src/a.rs", "")]);
+    let root = agent.root().to_path_buf();
+    git(&root, &["init", "--quiet", "--initial-branch=main"]);
+    git(&root, &["add", ".spexus", "src"]);
+    git(&root, &["commit", "--quiet", "--message", "Nothing is cited"]);
+    agent.json(
+        "create_requirement",
+        json!({
+            "user_story_id": "US-001", "title": "Short", "type_id": "Functional", "priority": 1,
+            "description": "A link MUST be short.",
+        }),
+    );
+    edit(&mut agent, "A link MUST stop working after two hours. It SHOULD be sent once.");
+    agent.json("update_requirement", json!({"requirement_id": "REQ-002", "status": "Obsolete"}));
+    agent.write("src/a.rs", code);
+    agent.until("the citations are read", |agent| {
+        agent.json("list_invalid_citations", json!({})).as_array().is_some_and(|found| found.len() == 4)
+    });
+
+    let json = |program: &str, arguments: &[&str]| -> Value {
+        let (_, out, told) = run(&root, program, arguments, &[]);
+        serde_json::from_str(&out).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {out}{told}"))
+    };
+    // A citation is named by its first line, whichever of its lines a surface is about.
+    let first =
+        |line: u64| [16, 12, 9, 5, 1].into_iter().find(|first| *first <= line).expect("a line of a citation");
+    let line_of = |place: &Value| {
+        let line =
+            place.as_str().and_then(|place| place.strip_prefix("src/a.rs:")).expect("a place in the file");
+        line.parse().expect("a line")
+    };
+    let state_of = |message: &str| match message {
+        _ if message.contains("is the last that has this quote") => "stale",
+        _ if message.contains("this citation pins version 1") => "suspect",
+        _ if message.contains("does not say this, and never did") => "broken",
+        _ if message.contains("REQ-002 is obsolete") => "gone",
+        _ => panic!("{message} is about no state"),
+    };
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let check = |surface: &str, mut found: Vec<(u64, String)>| {
+        found.sort();
+        found.dedup();
+        let expected = expected.map(|(line, state)| (line, state.to_owned()));
+        assert_eq!(found, expected, "{surface}");
+    };
+    let rows = |list: &Value, key: &str| list[key].as_array().cloned().unwrap_or_default();
+
+    assert_eq!(run(&root, "spexus", &["pull"], &[]).0, 0);
+    let checked = json("duvet", &["check", "--format", "json"]);
+    let codes = rows(&checked, "problems").into_iter().map(|problem| {
+        let state = text(&problem["code"]).split('-').next().unwrap_or_default().to_owned();
+        let message = text(&problem["message"]);
+        assert_eq!(state, state_of(&message), "{problem}");
+        (first(problem["places"][0]["line"].as_u64().expect("a line")), state)
+    });
+    check("duvet check", codes.collect());
+
+    let gate = json("spexus", &["check", "--base", "HEAD", "--format", "json"]);
+    let wrong =
+        rows(&gate, "findings").into_iter().filter(|finding| text(&finding["rule"]).ends_with("-citation"));
+    let wrong = wrong.map(|finding| {
+        (first(finding["line"].as_u64().expect("a line")), state_of(&text(&finding["message"])).to_owned())
+    });
+    check("spexus check", wrong.collect());
+
+    let listed = json("spexus", &["stale-citation", "list", "--json"]);
+    let stale = rows(&listed, "data").into_iter().map(|row| (line_of(&row["place"]), text(&row["state"])));
+    check("stale-citation list", stale.collect());
+
+    let thread = json("spexus", &["thread", "EP-001", "--json"]);
+    let mut marked = Vec::new();
+    for item in rows(&thread, "data") {
+        let code = rows(&item, "units").into_iter().flat_map(|unit| rows(&unit, "code"));
+        let places = code.chain(rows(&item, "outdated"));
+        let places = places.filter(|place| !place["state"].is_null());
+        marked.extend(places.map(|place| (line_of(&place["place"]), text(&place["state"]))));
+    }
+    check("spexus thread", marked);
+
+    let invalid = |list: &Value| -> Vec<(u64, String)> {
+        let rows = list.as_array().expect("a list").iter();
+        rows.map(|row| {
+            (row["line_number"].as_u64().expect("a line"), state_of(&text(&row["error"])).to_owned())
+        })
+        .collect()
+    };
+    check("spexus mcp", invalid(&agent.json("list_invalid_citations", json!({}))));
+    let mut duvet = crate::process::Serving::duvet(&root, &[]);
+    duvet.handshake("2025-11-25");
+    let answer = duvet.ask(1, "tools/call", json!({"name": "list_invalid_citations", "arguments": {}}));
+    let answer: Value = serde_json::from_str(crate::agent::text(&answer["result"])).expect("JSON");
+    check("duvet mcp", invalid(&answer));
 }
 
 #[test]

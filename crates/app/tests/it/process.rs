@@ -120,6 +120,19 @@ impl Serving {
         answer
     }
 
+    /// Sends a request to a server that may tell of changes before it answers.
+    pub fn ask(&mut self, id: impl Into<Value>, method: &str, params: Value) -> Value {
+        let id = id.into();
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string());
+        loop {
+            let received = self.receive();
+            if received.get("id").is_some() {
+                assert_eq!(received["id"], id, "{received}");
+                return received;
+            }
+        }
+    }
+
     /// Calls `tmkb_query`.
     #[track_caller]
     pub fn query(&mut self, arguments: Value) -> Value {

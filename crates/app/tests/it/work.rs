@@ -123,18 +123,15 @@ fn an_agent_does_a_piece_of_work_in_few_calls_and_another_is_given_something_els
     );
 
     // Somebody else is given neither the same nor what is in the same files.
-    let taken = other.request(
-        1,
-        "tools/call",
-        json!({"name": "next", "arguments": {"take": true, "paths": ["kettle"]}}),
-    );
+    let taken =
+        other.ask(1, "tools/call", json!({"name": "next", "arguments": {"take": true, "paths": ["kettle"]}}));
     let refusal = text(&taken["result"]);
     assert!(refusal.starts_with("kettle is taken: admin holds REQ-001 until "), "{refusal}");
-    let taken = other.request(2, "tools/call", json!({"name": "next", "arguments": {"take": true}}));
+    let taken = other.ask(2, "tools/call", json!({"name": "next", "arguments": {"take": true}}));
     let second = text(&taken["result"]);
     // What is begun comes before what is not, where the priority is the same; here the priority decides.
     assert!(second.starts_with("REQ-002.1 is your lease"), "{second}");
-    let taken = other.request(3, "tools/call", json!({"name": "next", "arguments": {"take": true}}));
+    let taken = other.ask(3, "tools/call", json!({"name": "next", "arguments": {"take": true}}));
     assert!(text(&taken["result"]).starts_with("REQ-003.1 is your lease"), "{taken}");
 
     let early = agent.call("finish", json!({"lease": "REQ-001.1"}));

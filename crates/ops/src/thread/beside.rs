@@ -37,6 +37,9 @@ pub struct Finding {
     pub rule: String,
     /// The place: `src/kettle.rs:42`.
     pub place: String,
+    /// The file that it is in.
+    #[serde(skip)]
+    pub path: String,
     /// The problem, and what to do.
     pub message: String,
 }

@@ -1,6 +1,6 @@
 //! The verdicts of requirements before and after a change of a checkout, for the gate.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use evidence::Verdict;
 use schemars::JsonSchema;
@@ -17,6 +17,9 @@ use crate::context::Cx;
 use crate::error::{Error, Result};
 use crate::input::{Id, Text};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, post};
+use crate::threat::state::{self as threat_state, ItemThreat, ThreatState};
+use crate::work::lease::LeaseName;
+use crate::work::packet::Demands;
 
 /// Requirements in one call.
 const REFERENCES_MAX: usize = 500;
@@ -25,7 +28,7 @@ const LINES_MAX: usize = 100_000;
 /// The default policy.
 const CLOSES_AT: &str = "witnessed";
 
-/// Judge the evidence for requirements before and after a change of a checkout.
+/// Judge the evidence for requirements, and the threats to them, before and after a change of a checkout.
 ///
 /// `spexus check` calls this. The content is JSON: `{"before": SIDE, "after": SIDE}`, where a side has `files` and `tests` as
 /// `spexus push` writes them, and for tests `tool`, `is_whole` and `at`. Nothing of it is stored. Pushed results count on the
@@ -43,6 +46,8 @@ pub struct JudgeChange {
     references: Vec<Id>,
     /// The verdict that closes a unit, if the store does not know the repository: `passed`, `witnessed` or `proven`.
     closes_at: Option<Text<1, 20>>,
+    /// The lease that the change is for, such as `REQ-012.3`, which must be yours: what it has to show is judged as well.
+    lease: Option<LeaseName>,
     /// Both sides, as JSON.
     content: String,
 }
@@ -79,6 +84,32 @@ pub struct ChangeJudged {
     closes_at: String,
     /// The units, in the order of the references.
     units: Vec<UnitOfChange>,
+    /// The threats that are open after the change.
+    threats: Vec<ThreatOfChange>,
+}
+
+/// An open threat to something that was asked about, or that this is against.
+#[derive(Serialize, JsonSchema)]
+struct ThreatOfChange {
+    /// What was asked about.
+    reference_id: String,
+    /// What is threatened.
+    threatens: String,
+    /// The id of the pattern.
+    pattern: String,
+    /// Its name.
+    name: String,
+    /// `critical`, `high`, `medium` or `low`.
+    severity: String,
+    /// Whether somebody has decided about it.
+    decided: bool,
+    /// Whether it applies, so that evidence would close it.
+    applies: bool,
+    /// Why it is open, where there is more to say than that nobody has decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why_open: Option<String>,
+    /// Whether it was as open before the change, for something that was cited.
+    was_open: bool,
 }
 
 /// A unit, and its verdicts.
@@ -90,6 +121,9 @@ struct UnitOfChange {
     unit: String,
     /// Its text.
     text: String,
+    /// Whether the work of the lease is done only once it is closed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    demanded: bool,
     /// Before the change.
     before: Judgement,
     /// After it.
@@ -152,10 +186,14 @@ impl Operation for JudgeChange {
             let found = cx.find_entity(&reference.0)?.filter(|found| found.project_id == project.id);
             ids.extend(found.map(|found| found.id));
         }
+        let demanded = self.demanded(cx, &project.id)?;
+        ids.extend(demanded.iter().filter(|id| !ids.contains(id)).cloned().collect::<Vec<_>>());
         let some: Vec<&str> = ids.iter().map(String::as_str).collect();
         let texts = text::of_ids(cx.tx, &some)?;
         let mut judged = [Vec::new(), Vec::new()];
-        for (side, judged) in [sides.before, sides.after].into_iter().zip(&mut judged) {
+        let mut threats = [Vec::new(), Vec::new()];
+        let sides = [sides.before, sides.after].into_iter();
+        for ((side, judged), threats) in sides.zip(&mut judged).zip(&mut threats) {
             let beside = side.beside(name, &project.key, &closes_at);
             let repository = known.clone().unwrap_or_else(|| beside.unknown_repository(&project.id));
             // Refs and trust decide what closes a requirement, not what a change made worse.
@@ -165,11 +203,60 @@ impl Operation for JudgeChange {
                 ..repository
             };
             let head = beside.head(cx, repository)?;
-            *judged = judge::judge(cx, &[head], texts.clone())?;
+            let heads = [head];
+            *judged = judge::judge(cx, &heads, texts.clone())?;
+            *threats = threat_state::of_texts(cx, &heads, &texts)?;
         }
         let [before, after] = judged;
-        Ok(ChangeJudged { knows_repository, closes_at, units: units(&texts, &before, &after) })
+        let threats = open_threats(&texts, &before, threats);
+        let units = units(&texts, &before, &after, &demanded);
+        Ok(ChangeJudged { knows_repository, closes_at, units, threats })
     }
+}
+
+impl JudgeChange {
+    /// The ids of what the work of the lease has to show.
+    fn demanded(&self, cx: &mut Cx<'_, '_>, project_id: &str) -> Result<HashSet<String>> {
+        let Some(lease) = &self.lease else { return Ok(HashSet::new()) };
+        let taken = lease.find_own(cx)?;
+        if taken.entity.project_id != project_id {
+            let message = format!("{} is in the project {}", taken.entity.reference_id, taken.entity.project);
+            return Err(Error::field("lease", message));
+        }
+        Ok(Demands::ids(&taken.entity).into_iter().map(str::to_owned).collect())
+    }
+}
+
+/// The threats that are open after a change. Before it, those mattered of what something cited, or that criteria were against.
+fn open_threats(
+    texts: &[CitableText],
+    before: &[Judged],
+    [threats_before, threats_after]: [Vec<Vec<ItemThreat>>; 2],
+) -> Vec<ThreatOfChange> {
+    let cited: HashSet<&str> =
+        before.iter().filter(|judged| judged.is_cited()).map(|judged| judged.text.id.as_str()).collect();
+    let mut found = Vec::new();
+    for ((text, before), after) in texts.iter().zip(threats_before).zip(threats_after) {
+        for threat in after.into_iter().filter(ItemThreat::is_open) {
+            let is_it = |before: &&ItemThreat| {
+                before.pattern == threat.pattern && before.threatens == threat.threatens
+            };
+            let was_open = before.iter().find(is_it).is_some_and(ItemThreat::is_open);
+            let mattered = threat.threatens.is_some() || cited.contains(text.id.as_str());
+            found.push(ThreatOfChange {
+                reference_id: text.reference_id.clone(),
+                decided: threat.decision.is_some() || threat.threatens.is_some(),
+                applies: threat.state == ThreatState::Applies,
+                threatens: threat.threatens.unwrap_or_else(|| text.reference_id.clone()),
+                pattern: threat.pattern,
+                name: threat.name,
+                severity: threat.severity,
+                why_open: threat.why_open,
+                was_open: was_open && mattered,
+            });
+        }
+    }
+    found
 }
 
 /// A verdict that closes.
@@ -195,7 +282,12 @@ impl SideOfChange {
     }
 }
 
-fn units(texts: &[CitableText], before: &[Judged], after: &[Judged]) -> Vec<UnitOfChange> {
+fn units(
+    texts: &[CitableText],
+    before: &[Judged],
+    after: &[Judged],
+    demanded: &HashSet<String>,
+) -> Vec<UnitOfChange> {
     let by_hash = |judged: &[Judged]| -> HashMap<(String, String), Judgement> {
         let units = judged.iter().flat_map(|judged| {
             judged
@@ -214,6 +306,7 @@ fn units(texts: &[CitableText], before: &[Judged], after: &[Judged]) -> Vec<Unit
                 reference_id: text.reference_id.clone(),
                 before: before.remove(&key)?,
                 after: after.remove(&key)?,
+                demanded: demanded.contains(&text.id),
                 unit: unit.hash,
                 text: unit.text,
             })

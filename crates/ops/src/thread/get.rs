@@ -197,7 +197,7 @@ impl GetThread {
             total_count: total,
             cited,
             verified,
-            note: self.note(cx, &heads, counts.is_some())?,
+            note: self.note(cx, &heads, Some(&found.project_id), counts.is_some())?,
             heads: shown_heads(cx, heads)?,
             limit,
             offset,
@@ -318,7 +318,7 @@ impl GetThread {
         heads.dedup_by(|first, second| first.snapshot.id == second.snapshot.id);
         let note = match total {
             0 => Some(why_nothing(cx)?),
-            _ => self.note(cx, &heads, false)?,
+            _ => self.note(cx, &heads, None, false)?,
         };
         let thread = Thread {
             from: self.from.as_str().to_owned(),
@@ -375,10 +375,7 @@ impl GetThread {
     /// Rejects a ref that was never pushed, if others were.
     fn check_ref(&self, cx: &mut Cx<'_, '_>, heads: &[Head], repositories: &[Repository]) -> Result<()> {
         let Some(name) = self.ref_name().filter(|_| heads.is_empty()) else { return Ok(()) };
-        let mut known = BTreeSet::new();
-        for repository in repositories {
-            known.extend(snapshot::heads(cx.tx, &repository.id)?.into_iter().map(|head| head.ref_name));
-        }
+        let known = pushed_refs(cx, repositories)?;
         if known.is_empty() {
             return Ok(());
         }
@@ -402,11 +399,30 @@ impl GetThread {
         Ok(heads)
     }
 
-    fn note(&self, cx: &mut Cx<'_, '_>, heads: &[Head], is_counted_by_store: bool) -> Result<Option<String>> {
+    fn note(
+        &self,
+        cx: &mut Cx<'_, '_>,
+        heads: &[Head],
+        project_id: Option<&str>,
+        is_counted_by_store: bool,
+    ) -> Result<Option<String>> {
         if heads.is_empty() {
-            let note =
-                "no repository has pushed citations for this project; `spexus push` does from a checkout";
-            return Ok(Some(note.to_owned()));
+            let repositories = match project_id {
+                Some(project_id) => repository::of_project(cx.tx, project_id)?,
+                None => Vec::new(),
+            };
+            let refs = pushed_refs(cx, &repositories)?;
+            let refs: Vec<&str> = refs.iter().map(String::as_str).take(REFS_NAMED_MAX).collect();
+            let note = match refs.is_empty() {
+                true => {
+                    "no repository has pushed citations for this project; `spexus push` does from a checkout"
+                        .to_owned()
+                }
+                false => {
+                    format!("nothing was pushed for the main ref; ask with `ref` for {}", refs.join(", "))
+                }
+            };
+            return Ok(Some(note));
         }
         if is_counted_by_store && heads.iter().any(|head| head.beside.is_some()) {
             let note = "the totals count pushed data; the units show your checkout";
@@ -498,6 +514,15 @@ impl GetThread {
             })
             .collect()
     }
+}
+
+/// The refs that were pushed for some repositories.
+fn pushed_refs(cx: &mut Cx<'_, '_>, repositories: &[Repository]) -> Result<BTreeSet<String>> {
+    let mut known = BTreeSet::new();
+    for repository in repositories {
+        known.extend(snapshot::heads(cx.tx, &repository.id)?.into_iter().map(|head| head.ref_name));
+    }
+    Ok(known)
 }
 
 fn shown_heads(cx: &mut Cx<'_, '_>, heads: Vec<Head>) -> Result<Vec<pushing::Head>> {

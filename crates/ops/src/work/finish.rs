@@ -1,6 +1,7 @@
 //! Finishing work: close what the evidence closes, or report what is missing.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,14 +11,20 @@ use store::thread::{lease, text};
 
 use super::lease::{LeaseName, LeaseShown, Taken, changed, ended, name_of, record, reread};
 use super::marks::marked;
+use super::order::LEASES_MAX;
 use super::packet::Demands;
+use super::paths::{self, WorkPath};
 use crate::context::Cx;
 use crate::entity::{change, set_status};
 use crate::error::{Error, Result};
+use crate::identity::Issuers;
 use crate::input::Text;
 use crate::operation::{Change, Command, Effect, Operation, Output, Route, Tool, command, post, tool};
-use crate::thread::Finding;
 use crate::thread::judge;
+use crate::thread::{CheckoutBeside, Finding};
+
+/// What is said to whoever names a base on a machine that does not have the checkout.
+const UNSEEN: &str = "the change was not compared with the base: the server cannot read your checkout";
 
 /// Finish work: if evidence closes the requirement, and the criterion that it belongs to, it gets its done status, and the
 /// lease ends. Otherwise nothing changes, `missing` lists what is left to do, and the lease continues.
@@ -28,6 +35,9 @@ pub struct FinishWork {
     lease: LeaseName,
     /// The base to compare your change with, such as `main`; default: the merge base of your branch.
     base: Option<Text<1, 200>>,
+    /// The checkout that the work is in, where its change can be checked from here.
+    #[serde(skip)]
+    checkout: Option<Arc<CheckoutBeside>>,
     #[serde(skip)]
     check: Option<Check>,
 }
@@ -100,7 +110,30 @@ impl Operation for FinishWork {
 
     fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()> {
         let taken = self.lease.find_own(cx)?;
-        self.check = Some(self.checked(cx, &taken)?);
+        let is_of_work =
+            |beside: &&Arc<CheckoutBeside>| beside.project == taken.entity.project && beside.check.is_some();
+        self.checkout = cx.request.checkout.as_ref().filter(is_of_work).cloned();
+        Ok(())
+    }
+
+    fn computes(&self) -> bool {
+        self.checkout.is_some()
+    }
+
+    // Outside of any transaction: the check asks the store itself.
+    fn compute(&mut self, _: &Issuers) -> Result<()> {
+        let base = self.base.as_ref().map(Text::as_str);
+        let check = self.checkout.as_ref().and_then(|checkout| checkout.check.as_ref());
+        self.check = match check.map(|check| check(base)) {
+            None => None,
+            Some(Ok(findings)) => Some(Check { findings, why_not: None }),
+            // With an explicit base an error is reported; otherwise only the evidence is judged.
+            Some(Err(problem)) if base.is_some() => return Err(Error::field("base", problem)),
+            Some(Err(problem)) => {
+                let why_not = Some(format!("the change was not checked: {problem}"));
+                Some(Check { findings: Vec::new(), why_not })
+            }
+        };
         Ok(())
     }
 
@@ -115,10 +148,12 @@ impl Operation for FinishWork {
         let demands = Demands::of(cx, &heads, &taken.entity, text)?;
         let missing = missing(&demands);
         let changed = changed(cx, &taken)?.map(|difference| marked(&difference));
-        let (findings, mut notes) = match &self.check {
+        let (mut findings, mut notes) = match &self.check {
             Some(Check { findings, why_not }) => (findings.clone(), why_not.iter().cloned().collect()),
+            None if self.base.is_some() => (Vec::new(), vec![UNSEEN.to_owned()]),
             None => (Vec::new(), Vec::new()),
         };
+        notes.extend(self.leave_out(cx, &taken, &mut findings)?);
         let mut finished = WorkFinished {
             reference_id: taken.entity.reference_id.clone(),
             finished: missing.is_empty() && findings.is_empty() && demands.needed().next().is_some(),
@@ -140,29 +175,27 @@ impl Operation for FinishWork {
 }
 
 impl FinishWork {
-    /// Checks the change if the checkout is on this machine; otherwise CI does.
-    fn checked(&self, cx: &Cx<'_, '_>, taken: &Taken) -> Result<Check> {
-        let base = self.base.as_ref().map(Text::as_str);
-        let checkout =
-            cx.request.checkout.as_ref().filter(|checkout| checkout.project == taken.entity.project);
-        let check = checkout.and_then(|checkout| checkout.check.as_ref());
-        match (check, base) {
-            (Some(check), base) => match check(base) {
-                Ok(findings) => Ok(Check { findings, why_not: None }),
-                // With an explicit base an error is reported; otherwise only the evidence is judged.
-                Err(problem) if base.is_some() => Err(Error::field("base", problem)),
-                Err(problem) => {
-                    let why_not = Some(format!("the change was not checked: {problem}"));
-                    Ok(Check { findings: Vec::new(), why_not })
-                }
-            },
-            (None, Some(_)) => {
-                let why_not =
-                    "the change was not compared with the base: the server cannot read your checkout";
-                Ok(Check { findings: Vec::new(), why_not: Some(why_not.to_owned()) })
-            }
-            (None, None) => Ok(Check { findings: Vec::new(), why_not: None }),
-        }
+    /// Leaves out what is in files of other leases: several may work in one checkout, and each answers for its own work.
+    fn leave_out(
+        &self,
+        cx: &mut Cx<'_, '_>,
+        taken: &Taken,
+        findings: &mut Vec<Finding>,
+    ) -> Result<Option<String>> {
+        let Some(checkout) = self.checkout.as_ref().filter(|_| !findings.is_empty()) else { return Ok(None) };
+        let mut others = lease::in_project(cx.tx, &taken.entity.project_id, LEASES_MAX, 0)?;
+        others.retain(|other| other.entity_id != taken.entity.id);
+        let mut names = BTreeSet::new();
+        findings.retain(|finding| {
+            let file = [WorkPath::file(&checkout.repository, &finding.path)];
+            let other =
+                others.iter().find(|other| paths::meeting(&file, &paths::from_row(&other.paths)).is_some());
+            names.extend(other.map(name_of));
+            other.is_none()
+        });
+        let names: Vec<String> = names.into_iter().collect();
+        Ok((!names.is_empty())
+            .then(|| format!("what is worse in the files of {} was left out", names.join(", "))))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Ranks open requirements, with reasons.
 //!
 //! Final, closed, leased and waiting requirements are left out; a lease also skips those whose files somebody else has
-//! claimed. The order is: stale or failing first, then priority, begun before not begun, how many others wait for it,
-//! the story of the holder's last work, the number. Open critical threats belong after the priority: [`Candidate::key`].
+//! claimed. The order is: stale or failing first, then priority, open critical threats, begun before not begun, how many others wait
+//! for it, the story of the holder's last work, the number.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -19,6 +19,7 @@ use crate::context::Cx;
 use crate::error::{Error, Result};
 use crate::input::{Id, Text};
 use crate::thread::judge::{self, Head, Judged, State};
+use crate::threat::state as threat_state;
 
 /// How many cited requirements are examined.
 const BEGUN_MAX: i64 = 2_000;
@@ -27,6 +28,11 @@ const NEW_AT_ONCE: i64 = 1_000;
 const NEW_ROUNDS_MAX: i64 = 20;
 /// How many are judged with the same statements.
 const JUDGED_AT_ONCE: usize = 100;
+/// For how many of the most urgent threats are looked up, at once and in total: ranking patterns is the slowest step here.
+const THREATENED_AT_ONCE: usize = 100;
+const THREATENED_MAX: usize = 200;
+/// The severity that changes the order.
+const CRITICAL: &str = "critical";
 /// How many leases of a project are considered.
 pub const LEASES_MAX: i64 = 10_000;
 
@@ -40,6 +46,8 @@ pub struct Candidate {
     pub files: Vec<WorkPath>,
     urgency: Option<Urgency>,
     priority: i64,
+    /// The patterns of its open critical threats.
+    critical_threats: Vec<String>,
     is_begun: bool,
     n_waiting: i64,
     is_same_story: bool,
@@ -56,10 +64,12 @@ enum Urgency {
 }
 
 impl Candidate {
-    /// Orders candidates. Open critical threats come after the priority once requirements know theirs.
     fn key(&self) -> impl Ord + use<> {
-        let Candidate { urgency, priority, is_begun, n_waiting, is_same_story, number, .. } = self;
-        (urgency.is_none(), *priority, !is_begun, Reverse(*n_waiting), !is_same_story, *number)
+        let Candidate {
+            urgency, priority, critical_threats, is_begun, n_waiting, is_same_story, number, ..
+        } = self;
+        let is_safe = critical_threats.is_empty();
+        (urgency.is_none(), *priority, is_safe, !is_begun, Reverse(*n_waiting), !is_same_story, *number)
     }
 
     /// Its priority, where it has one.
@@ -74,6 +84,11 @@ impl Candidate {
             Urgency::Failing => "failing: a test of it does not pass".to_owned(),
         });
         let priority = self.priority().map(|priority| format!("priority {priority}"));
+        let threats = match self.critical_threats.as_slice() {
+            [] => None,
+            [threat] => Some(format!("open critical threat {threat}")),
+            threats => Some(format!("open critical threats {}", threats.join(", "))),
+        };
         let begun = self.is_begun.then(|| "begun".to_owned());
         let waiting = match self.n_waiting {
             0 => None,
@@ -81,7 +96,7 @@ impl Candidate {
             n_waiting => Some(format!("{n_waiting} others wait for it")),
         };
         let story = self.is_same_story.then(|| "same story as last time".to_owned());
-        [urgency, priority, begun, waiting, story].into_iter().flatten().collect()
+        [urgency, priority, threats, begun, waiting, story].into_iter().flatten().collect()
     }
 }
 
@@ -167,6 +182,8 @@ pub fn order(cx: &mut Cx<'_, '_>, project_id: &str, scope: &WorkScope, holder: &
         }
     }
     order.candidates.sort_by_cached_key(Candidate::key);
+    order.look_for_threats(cx, &heads)?;
+    order.candidates.sort_by_cached_key(Candidate::key);
     Ok(order)
 }
 
@@ -192,6 +209,25 @@ impl Order {
             candidate.n_waiting = n_waiting.get(&candidate.id).copied().unwrap_or_default();
         }
         self.blocked.extend(waits);
+        Ok(())
+    }
+
+    /// Finds the critical threats that are open.
+    fn look_for_threats(&mut self, cx: &mut Cx<'_, '_>, heads: &[Head]) -> Result<()> {
+        let n_first = self.candidates.len().min(THREATENED_MAX);
+        for candidates in self.candidates[..n_first].chunks_mut(THREATENED_AT_ONCE) {
+            let ids: Vec<&str> = candidates.iter().map(|candidate| candidate.id.as_str()).collect();
+            let texts = text::of_ids(cx.tx, &ids)?;
+            let threats = threat_state::open_of(cx, heads, &texts)?;
+            let mut of_id: HashMap<String, Vec<String>> = HashMap::new();
+            for (text, threats) in texts.into_iter().zip(threats) {
+                let critical = threats.into_iter().filter(|threat| threat.severity == CRITICAL);
+                of_id.insert(text.id, critical.map(|threat| threat.pattern).collect());
+            }
+            for candidate in candidates {
+                candidate.critical_threats = of_id.remove(&candidate.id).unwrap_or_default();
+            }
+        }
         Ok(())
     }
 }
@@ -221,6 +257,7 @@ fn candidate(open: &OpenRequirement, judged: Option<&Judged>, last_story: Option
         files: judged.map(files).unwrap_or_default(),
         urgency: judged.and_then(urgency),
         priority: open.priority,
+        critical_threats: Vec::new(),
         is_begun: judged.is_some_and(Judged::is_cited),
         n_waiting: 0,
         is_same_story: last_story.is_some() && open.story_id.as_deref() == last_story,

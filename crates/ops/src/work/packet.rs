@@ -1,8 +1,7 @@
 //! The work packet: everything needed to do a piece of work, as lines of text within a token budget.
 //!
 //! The requirement is never cut, nor what says when it is done. What does not fit is left out in this order: similar code, then
-//! places.
-//! Threats with their checks belong after the places, and are left out last: one more [`Part`] in front.
+//! places, then threats with their checks.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -21,6 +20,7 @@ use crate::context::Cx;
 use crate::error::Result;
 use crate::thread::citing;
 use crate::thread::judge::{self, Cited, Head, Judged, JudgedUnit};
+use crate::threat::state::{self as threat_state, ItemThreat};
 
 /// How many criteria of a story are listed if the requirement has none itself.
 const CRITERIA_MAX: usize = 10;
@@ -29,6 +29,9 @@ const COMPARED_MAX: i64 = 300;
 const SIMILAR_MAX: usize = 5;
 /// The maximal number of places.
 const PLACES_MAX: usize = 30;
+/// The maximal number of threats, and of checks of each.
+const THREATS_MAX: usize = 5;
+const CHECKS_MAX: usize = 5;
 /// How much of a merely mentioned text is shown.
 const MENTIONED_CHARACTERS_MAX: usize = 200;
 
@@ -77,6 +80,11 @@ impl Demands {
         Ok(Demands { requirement, criteria, needs_criteria: entity.acceptance_criteria_id.is_some() })
     }
 
+    /// The ids of the texts that must be shown: the requirement, and the criterion that it serves.
+    pub fn ids(entity: &Entity) -> Vec<&str> {
+        std::iter::once(entity.id.as_str()).chain(entity.acceptance_criteria_id.as_deref()).collect()
+    }
+
     /// The units that must be shown, each with its text.
     pub fn needed(&self) -> impl Iterator<Item = (&CitableText, &JudgedUnit)> {
         let criteria = self.criteria.iter().filter(|_| self.needs_criteria);
@@ -101,7 +109,11 @@ impl Packet<'_> {
         first.extend(criteria(&demands));
         let mut last = self.citations(cx, heads, &demands);
         last.push(done_when(heads, &demands));
-        let mut parts = [places(heads, &demands), similar(cx, heads, self.entity, &demands.requirement)?];
+        let mut parts = [
+            threats(cx, heads, &demands.requirement.text)?,
+            places(heads, &demands),
+            similar(cx, heads, self.entity, &demands.requirement)?,
+        ];
         loop {
             let whole = joined(&first, &parts, &last);
             // Cut from the end: similar code first.
@@ -288,6 +300,30 @@ fn policy(head: &Head, names_repository: bool) -> String {
     };
     let of = if names_repository { format!(" ({})", head.repository.name) } else { String::new() };
     format!("{shown}{trust}{refs}{of}")
+}
+
+/// The open threats to a requirement, the most fitting first, each with what must hold against it.
+fn threats(cx: &mut Cx<'_, '_>, heads: &[Head], text: &CitableText) -> Result<Part> {
+    let open = threat_state::open_of(cx, heads, std::slice::from_ref(text))?.concat();
+    let line = |threat: &ItemThreat| {
+        let why = match (&threat.why_open, &threat.decision) {
+            (Some(why), _) => why.as_str(),
+            (None, Some(_)) => "it applies",
+            (None, None) => "nobody has decided whether it applies",
+        };
+        let checks = threat_state::checks_of(cx, threat);
+        let checks = checks.iter().take(CHECKS_MAX).map(|check| words::cut(check, MENTIONED_CHARACTERS_MAX));
+        let checks = checks.collect::<Vec<_>>().join(" ");
+        format!(
+            "{} ({}) {}; {why}: {}",
+            threat.pattern,
+            threat.severity,
+            marked(&threat.name),
+            marked(&checks)
+        )
+    };
+    let lines = open.iter().take(THREATS_MAX).map(line).collect();
+    Ok(Part { heading: "Open threats, each with what must hold against it:", lines })
 }
 
 /// The code and the tests that cite what must be shown.

@@ -662,6 +662,23 @@ fn a_run_of_a_branch_is_shown_there_and_closes_nothing() {
 }
 
 #[test]
+fn a_branch_is_named_where_the_main_ref_was_not_pushed() {
+    on_every_store(|world| {
+        let kettle = Kettle::new(world);
+        let note = || world.ok("get_thread", json!({ "from": kettle.reference }))["note"].clone();
+        assert_eq!(
+            note(),
+            "no repository has pushed citations for this project; `spexus push` does from a checkout"
+        );
+        world.ok(
+            "push_trace",
+            json!({ "repository": "example.org/kettle", "ref": "refs/heads/feature", "content": lines(&kettle.files()) }),
+        );
+        assert_eq!(note(), "nothing was pushed for the main ref; ask with `ref` for refs/heads/feature");
+    });
+}
+
+#[test]
 fn a_test_that_fails_in_an_incomplete_run_has_failed() {
     on_every_store(|world| {
         let kettle = Kettle::new(world);

@@ -40,7 +40,7 @@ impl Words {
         ThreatPattern {
             id: id.to_owned(),
             name: name.to_owned(),
-            severity: "high".to_owned(),
+            severity: if id == "T-UPLOAD" { "critical" } else { "high" }.to_owned(),
             version: self.version_of(id),
             threat: "It goes wrong.".to_owned(),
             check: "Look at it.".to_owned(),
@@ -460,7 +460,7 @@ fn the_thread_has_the_threats_and_begins_at_a_pattern() {
         };
         assert_eq!(threats("REQ-001"), ["REQ-001 T-QUEUE open"]);
         let none = world.ok("get_thread", json!({ "from": "T-QUEUE" }));
-        assert_eq!(none["note"], "nobody has decided that T-QUEUE applies to anything that you see");
+        assert_eq!(none["note"], "no decision that you can see says that T-QUEUE applies");
         decide(&world, "applies", &json!({}));
         let all = ["AC-001 T-QUEUE applies", "AC-002 T-QUEUE applies", "REQ-001 T-QUEUE applies"];
         assert_eq!(threats("US-001"), all);
@@ -503,6 +503,112 @@ fn the_thread_has_the_threats_and_begins_at_a_pattern() {
         assert_eq!(seen(&stranger), 3);
         let hidden = world.call_as(stranger, "propose_threats", json!({ "reference": "SHUT-US-001" }));
         assert_eq!(hidden.expect_err("it is hidden").kind, ErrorKind::NotFound);
+    });
+}
+
+#[test]
+fn work_begins_with_critical_threats_and_has_the_checks() {
+    on_every_store(|world| {
+        let (world, _) = threatened(world, QUEUED);
+        requirement(&world, "Keep it", "The kettle MUST keep an upload.");
+        let first = || {
+            let open = world.ok("list_open_work", json!({}));
+            let row = &open["data"][0];
+            format!("{} {}", row["reference_id"].as_str().unwrap_or_default(), row["why"])
+        };
+        assert_eq!(first(), "REQ-002 [\"priority 1\",\"open critical threat T-UPLOAD\"]");
+        let packet = |under: &str| {
+            let taken = world.ok("next_work", json!({ "under": under }));
+            world.ok("release_work", json!({ "lease": taken["lease"] }));
+            taken["packet"].as_str().expect("a packet").to_owned()
+        };
+        let told = packet("REQ-002");
+        assert!(
+            told.contains(
+                "Open threats, each with what must hold against it:\nT-UPLOAD (critical) <data>An upload is executed</data>; \
+                 nobody has decided whether it applies: <data>Look at it.</data>\n"
+            ),
+            "{told}"
+        );
+        let reason = json!({ "reason": "Uploads are text." });
+        world.ok("decide_threat", decided("REQ-002", "T-UPLOAD", "not_applicable", &reason));
+        assert_eq!(first(), "REQ-001 [\"priority 1\",\"same story as last time\"]");
+        assert!(!packet("REQ-002").contains("Open threats"));
+        decide(&world, "applies", &json!({}));
+        let told = packet("REQ-001");
+        assert!(
+            told.contains("; AC-001: nothing cites it (and 1 more): <data>Given a job that names"),
+            "{told}"
+        );
+        // Where room is short, the requirement is there and the threats are not.
+        let short = world.ok("next_work", json!({ "under": "REQ-001", "max_tokens": 200 }));
+        let short = short["packet"].as_str().expect("a packet");
+        assert!(short.contains("each job into a queue") && !short.contains("Open threats"), "{short}");
+    });
+}
+
+#[test]
+fn a_change_is_told_of_the_threats_that_it_leaves_open() {
+    on_every_store(|world| {
+        let (world, _) = threatened(world, QUEUED);
+        let unit =
+            |text: &str| trace::managed::units(text, trace::managed::Granularity::Sentences)[0].hash.clone();
+        let cites = |reference: &str, text: &str| {
+            json!({ "files": [{ "path": "src/job.rs", "blob": "aaaaaaaa", "citations": [{
+                "line": 1, "last_line": 2, "kind": "code", "reference": reference, "units": [unit(text)],
+            }] }] })
+        };
+        let cited = cites("REQ-001", QUEUED);
+        let judged = |before: &Value, lease: Option<&str>| {
+            let content = json!({ "before": before, "after": cited }).to_string();
+            let mut asked = json!({ "references": ["REQ-001"], "content": content });
+            if let Some(lease) = lease {
+                asked["lease"] = json!(lease);
+            }
+            world.ok("judge_change", asked)
+        };
+        let threats = |before: &Value| -> Vec<String> {
+            let answer = judged(before, None);
+            let threat = |threat: &Value| {
+                let is = |name: &str| if threat[name] == true { name.to_owned() } else { "-".to_owned() };
+                let text = |name: &str| threat[name].as_str().unwrap_or_default().to_owned();
+                [
+                    text("reference_id"),
+                    text("pattern"),
+                    is("decided"),
+                    is("applies"),
+                    is("was_open"),
+                    text("why_open"),
+                ]
+                .join(" ")
+            };
+            answer["threats"].as_array().expect("threats").iter().map(threat).collect()
+        };
+        let nothing = json!({});
+        assert_eq!(threats(&nothing), ["REQ-001 T-QUEUE - - - "]);
+        assert_eq!(threats(&cited), ["REQ-001 T-QUEUE - - was_open "]);
+        decide(&world, "applies", &json!({}));
+        let why = "AC-001: nothing cites it (and 1 more)";
+        assert_eq!(threats(&nothing), [format!("REQ-001 T-QUEUE decided applies - {why}")]);
+        assert_eq!(threats(&cited), [format!("REQ-001 T-QUEUE decided applies was_open {why}")]);
+        decide(&world, "not_applicable", &json!({ "reason": "There is one job." }));
+        assert_eq!(threats(&nothing), [""; 0]);
+        // What a lease demands is judged whatever was asked about, for those who hold it.
+        requirement(&world, "Ring", "The kettle MUST ring.");
+        world.ok("next_work", json!({ "under": "REQ-002" }));
+        let answer = judged(&nothing, Some("REQ-002.1"));
+        let demanded: Vec<(&Value, &Value)> = answer["units"]
+            .as_array()
+            .expect("units")
+            .iter()
+            .map(|unit| (&unit["reference_id"], &unit["demanded"]))
+            .collect();
+        assert_eq!(demanded, [(&json!("REQ-001"), &Value::Null), (&json!("REQ-002"), &json!(true))]);
+        world.ok("release_work", json!({ "lease": "REQ-002.1" }));
+        let content = json!({ "before": {}, "after": {} }).to_string();
+        let late = json!({ "references": [], "lease": "REQ-002.1", "content": content });
+        let refused = world.refused("judge_change", late);
+        assert!(refused.contains("REQ-002.1 ended at "), "{refused}");
     });
 }
 

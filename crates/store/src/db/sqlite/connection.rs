@@ -170,7 +170,8 @@ mod tests {
                from token t join user_account u on u.id = t.user_id where t.hash = ?1";
         for hash in ["a", "b", "c"] {
             let values = [Value::Text(hash)];
-            each(&connected.sqlite, sql, &values, |_| Ok(())).unwrap_or_else(|(error, _)| panic!("{error}"));
+            each(&connected.sqlite, sql, &values, &mut |_| Ok(()))
+                .unwrap_or_else(|(error, _)| panic!("{error}"));
         }
         let statement = connected.sqlite.prepare_cached(sql).expect("a statement");
         assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
