@@ -166,15 +166,38 @@ pub(crate) fn replace_password(
     if user::replace_password(cx.tx, user_id, before, after)? {
         return Ok(true);
     }
-    if !secret::is_outdated(before) || !user::hold(cx.tx, user_id)? {
-        return Ok(false);
-    }
-    // A login may just have renewed the hash. Verifying it here is slow, but rare.
-    let renewed = user::password_hash(cx.tx, user_id)?;
-    match renewed.filter(|renewed| secret::verify_password(password, Some(renewed))) {
+    match renewed_meanwhile(cx, user_id, password, before)? {
         Some(renewed) => Ok(user::replace_password(cx.tx, user_id, &renewed, after)?),
         None => Ok(false),
     }
+}
+
+/// Renews an outdated hash, like [`replace_password`]. A hash that another login has renewed meanwhile is kept: replacing it would
+/// reject a third login that has just verified it.
+pub(crate) fn renew_password(
+    cx: &mut Cx<'_, '_>,
+    user_id: &str,
+    password: &str,
+    before: &str,
+    after: &str,
+) -> Result<bool> {
+    Ok(user::replace_password(cx.tx, user_id, before, after)?
+        || renewed_meanwhile(cx, user_id, password, before)?.is_some())
+}
+
+/// The hash that a login has put in place of an outdated one, if the password matches it; locked until the transaction ends.
+fn renewed_meanwhile(
+    cx: &mut Cx<'_, '_>,
+    user_id: &str,
+    password: &str,
+    before: &str,
+) -> Result<Option<String>> {
+    if !secret::is_outdated(before) || !user::hold(cx.tx, user_id)? {
+        return Ok(None);
+    }
+    // Verifying it here is slow, but rare.
+    let renewed = user::password_hash(cx.tx, user_id)?;
+    Ok(renewed.filter(|renewed| secret::verify_password(password, Some(renewed))))
 }
 
 fn wrong_password() -> Error {

@@ -9,7 +9,7 @@ use store::session::{self, BeginSession};
 use store::token::{self, Token};
 use store::user::{self, User};
 
-use crate::account::replace_password;
+use crate::account::renew_password;
 use crate::caller::{Credentials, authenticate};
 use crate::context::Cx;
 use crate::error::{Error, ErrorKind, Result};
@@ -177,7 +177,7 @@ impl Verified {
     /// otherwise a session could outlive the change of the password that should end it.
     fn hold(&self, cx: &mut Cx<'_, '_>, password: &str) -> Result<User> {
         let after = self.renewed_hash.as_ref().unwrap_or(&self.hash);
-        if !replace_password(cx, &self.user.id, password, &self.hash, after)? {
+        if !renew_password(cx, &self.user.id, password, &self.hash, after)? {
             return Err(refused());
         }
         user::find(cx.tx, &self.user.id)?.ok_or_else(refused)

@@ -85,7 +85,7 @@ pub fn command() -> Command {
                 .arg(path("tls-cert").help("A PEM file with the certificate, for TLS").requires("tls-key"))
                 .arg(path("tls-key").help("A PEM file with the certificate's key").requires("tls-cert"))
                 .arg(text("toolsets", "SETS").help(
-                    "The tools that agents are shown: daily, requirements, comments, steering, prompts, bulk, views, thread, all [default: daily]",
+                    "The tools that agents are shown: daily, requirements, comments, steering, prompts, bulk, views, thread, work, all [default: daily]",
                 ))
                 .arg(flag("read-only").help("Show agents only tools that change nothing"))
                 .arg(flag("output-schemas").help("Tell agents the schemas of answers, too"))

@@ -7,12 +7,11 @@ use store::{Mode, Store, entity};
 
 use super::now;
 
-/// Fills the store, if nothing is in it.
-pub fn fill(store: &Store) -> Result<()> {
+/// Fills the store, if nothing is in it. Returns whether it did.
+pub fn fill(store: &Store) -> Result<bool> {
     let filter = entity::EntityFilter { include_deleted: true, ..entity::EntityFilter::default() };
     if store.wait(Mode::Snapshot, move |tx| entity::count(tx, &filter))?.count > 0 {
-        tracing::info!("the store is not empty, so the demonstration is left out");
-        return Ok(());
+        return Ok(false);
     }
     let request = ops::Request {
         via: Via::Cli,
@@ -30,5 +29,5 @@ pub fn fill(store: &Store) -> Result<()> {
         request,
     );
     Engine::new(store.clone()).wait(call).result?;
-    Ok(())
+    Ok(true)
 }

@@ -143,8 +143,10 @@ fn open(config: &config::StoreConfig, demo: bool) -> Result<(Store, Option<First
         .map_err(|error| error.to_string())?;
     let request = ops::Request::new(Via::Cli, now());
     let first = ops::first_start(&store, &request).map_err(|error| error.to_string())?;
-    if demo {
-        demo::fill(&store).map_err(|error| error.to_string())?;
+    if demo && !demo::fill(&store).map_err(|error| error.to_string())? {
+        print::tell(
+            "The store is not empty, so the example is left out. For the example: spexus serve --demo --database sqlite:demo.db",
+        );
     }
     Ok((store, first))
 }

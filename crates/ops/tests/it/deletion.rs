@@ -315,7 +315,7 @@ fn comments_and_prompts_are_purged_too() {
         assert_eq!(world.ok("purge_comment", purge.clone()), purged, "once is enough");
         let gone = world.refused("get_comment", purge.clone());
         assert!(gone.starts_with("NOT_FOUND") && !gone.contains("restored"), "{gone}");
-        assert!(world.refused("restore_comment", purge).contains("gone for good"));
+        assert!(world.refused("restore_comment", purge).contains("erased permanently"));
         let left = json!({ "comment_id": answer });
         let refused = world.refused("restore_comment", left.clone());
         assert_eq!(
@@ -347,7 +347,7 @@ fn comments_and_prompts_are_purged_too() {
         world.ok("delete_prompt", named.clone());
         world.ok("purge_prompt", named.clone());
         assert_eq!(tables_with(world, "zyxwvut"), Vec::<String>::new());
-        assert!(world.refused("restore_prompt", named).contains("gone for good"));
+        assert!(world.refused("restore_prompt", named).contains("erased permanently"));
         let shown = json!({ "prompt_id": prompt, "include_deleted": true });
         assert_eq!(world.ok("get_prompt", shown)["content"], "(purged)");
         let wrong = world.refused("purge_entity", json!({ "reference": prompt }));

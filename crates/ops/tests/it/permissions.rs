@@ -25,6 +25,7 @@ fn action(operation: &str) -> Action {
         "get_entity"
         | "list_entities"
         | "get_history"
+        | "compare_versions"
         | "list_changes"
         | "list_deletions"
         | "get_hierarchy"

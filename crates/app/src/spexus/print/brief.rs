@@ -40,7 +40,11 @@ pub fn steps(answer: &Map<String, Value>) -> Option<Vec<String>> {
         (Value::Object(answer), _) => thing(answer).or_else(|| deleted(answer)),
         _ => None,
     };
-    results.iter().map(line).collect()
+    let mut lines: Vec<String> = results.iter().map(line).collect::<Option<_>>()?;
+    if answer.get("dry_run") == Some(&Value::Bool(true)) {
+        lines.push("Nothing was changed: this was a dry run.".to_owned());
+    }
+    Some(lines)
 }
 
 /// What a delete has taken away, or would.
