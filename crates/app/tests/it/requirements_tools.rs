@@ -91,7 +91,7 @@ const TABLE: &[(&str, &str, &str)] = &[
         "list_entities",
         "kind",
         "project epic_id user_story_id acceptance_criteria_id steering_document_id status priority type label assignee creator \
-         created_from created_to updated_from updated_to include_deleted sort limit max_tokens cursor",
+         mine since created_from created_to updated_from updated_to include_deleted sort limit max_tokens cursor",
     ),
     ("search_global", "query", "entity_types project limit offset max_tokens cursor"),
     (

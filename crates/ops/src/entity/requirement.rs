@@ -38,6 +38,7 @@ impl Operation for CreateRequirement {
         "requirements",
         r#"{"user_story_id": "US-001", "title": "Mask card numbers", "type_id": "Functional", "priority": 1, "acceptance_criteria_id": "AC-001", "description": "The page shows no more than the last four digits of a card."}"#,
     )
+    .requiring(&["type_id"])
     .daily(&["user_story_id", "type_id", "acceptance_criteria_id", "title", "priority", "description"]).about("Create a requirement in a user story: one thing that the product must do.")];
     const EFFECT: Effect = Effect::Writes;
     const POSITIONAL: &'static [&'static str] = &["title"];

@@ -52,6 +52,8 @@ function lose() {
 }
 
 let waiting = null;
+// The newest version of the shown item that was heard of; what belongs to the item is newer than any.
+let newest = 0;
 // What has changed, as `REQ-012@7` by id.
 const news = new Map();
 const isShown = mark => document.querySelector(`[data-version="${CSS.escape(mark)}"]`) !== null;
@@ -61,14 +63,21 @@ function heard(change) {
   const isOfItem = ['comment', 'relationship'].includes(change.entity_kind);
   const shown = item();
   if (shown && change.reference_id === shown.dataset.reference) {
-    if (mark === shown.dataset.live && !isOfItem) return;
+    newest = Math.max(newest, isOfItem ? Infinity : change.version);
     clearTimeout(waiting);
-    waiting = setTimeout(refresh, 250);
+    waiting = setTimeout(refreshIfOlder, 250);
   } else if (list() && change.project_id === project() && !isOfItem) {
     news.set(change.entity_id, mark);
     clearTimeout(waiting);
     waiting = setTimeout(announce, 250);
   }
+}
+
+// By now, what this page has changed itself is shown. Showing it once more could take away what the page says of the next change.
+function refreshIfOlder() {
+  const isOlder = newest > Number(item()?.dataset.live.split('@')[1]);
+  newest = 0;
+  if (isOlder) refresh();
 }
 
 // By now, what this page has changed itself is shown.
