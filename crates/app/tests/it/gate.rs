@@ -164,7 +164,7 @@ fn a_stale_citation_fails_the_change_that_writes_it_alone() {
         told.rsplit_once("1 finding: 1 source file changed, 1 requirement touched; ").expect("a summary");
     assert!(end.contains(" compared with main ("), "{told}");
     expect![[r#"
-        src/copy.rs:4: stale-citation: REQ-001 changed in version 2: version 1 is the last that has this quote
+        src/copy.rs:4: stale-citation: REQ-001 changed in version 2: this quote is from version 1
             the difference is: The kettle MUST switch off at [-90-]{+100+} degrees.
             write instead:
             //= spexus://REQ-001

@@ -276,7 +276,7 @@ fn a_citation_is_in_the_same_state_on_every_surface() {
         line.parse().expect("a line")
     };
     let state_of = |message: &str| match message {
-        _ if message.contains("is the last that has this quote") => "stale",
+        _ if message.contains("this quote is from version") => "stale",
         _ if message.contains("this citation pins version 1") => "suspect",
         _ if message.contains("does not say this, and never did") => "broken",
         _ if message.contains("REQ-002 is obsolete") => "gone",

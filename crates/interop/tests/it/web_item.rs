@@ -301,6 +301,7 @@ fn a_comment_is_changed_and_deleted_by_its_author() {
     let title = json!({"title": "Changed meanwhile"}).to_string();
     backend.ask("PATCH", "/requirements/REQ-002", &title);
     browser.wait_until("document.querySelector('h1').innerText === 'Changed meanwhile'");
+    browser.wait_until("document.querySelector('.comment-actions details:last-of-type').open");
     browser.click(".comment-actions details:last-of-type .actions button:not([type=button])");
     browser.wait_until("document.querySelector('.comment .prose')?.innerText === 'First thought'");
     browser.click(".comment-actions button.danger");

@@ -56,9 +56,8 @@ impl ManagedDocument {
                 (n_places > 1).then(warning)
             }
             CitationState::Stale { quoted, current } => {
-                let message = format!(
-                    "{id} changed in version {current}: version {quoted} is the last that has this quote"
-                );
+                let message =
+                    format!("{id} changed in version {current}: this quote is from version {quoted}");
                 let renewed = renewed();
                 let help = match &renewed {
                     Some(renewed) => format!("the difference is: {}", renewed.difference),

@@ -174,7 +174,7 @@ fn an_edited_sentence_makes_its_citation_stale() {
         &model,
         expect![[r#"
         Error stale-citation src/a.py:3:4
-          SHOP-REQ-027 changed in version 7: version 4 is the last that has this quote
+          SHOP-REQ-027 changed in version 7: this quote is from version 4
           the difference is: A link MUST stop working after [-an hour.-]{+two hours.+}
           write instead:
         #= spexus://REQ-027
@@ -193,7 +193,7 @@ fn a_sentence_that_begins_otherwise_now_is_another() {
         &project.model(),
         expect![[r#"
         Error stale-citation src/a.rs:2:5
-          SHOP-REQ-027 changed in version 7: version 1 is the last that has this quote
+          SHOP-REQ-027 changed in version 7: this quote is from version 1
           the difference is: {+Unless it is renewed,+} a link MUST stop.
           write instead:
         //= spexus://REQ-027
@@ -209,7 +209,7 @@ fn a_removed_sentence_is_told_as_removed() {
         &project.model(),
         expect![[r#"
         Error stale-citation src/a.rs:2:5
-          SHOP-REQ-027 changed in version 7: version 4 is the last that has this quote
+          SHOP-REQ-027 changed in version 7: this quote is from version 4
           its sentence was removed: remove the citation, or cite what replaces it"#]],
     );
 }
@@ -390,7 +390,7 @@ fn a_citation_is_checked_before_anything_cites_the_requirement() {
     check(
         "//= spexus://REQ-027\n//# A link MUST stop working after an hour.",
         expect![[r#"
-        Some("SHOP-REQ-027 changed in version 7: version 4 is the last that has this quote") []
+        Some("SHOP-REQ-027 changed in version 7: this quote is from version 4") []
         //= spexus://REQ-027
         //# A link MUST stop working after two hours."#]],
     );

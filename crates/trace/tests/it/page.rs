@@ -43,7 +43,7 @@ fn a_stale_citation_is_shown_with_both_versions_and_the_lines_to_write() {
     let data = data_of(&stale_model());
     let problem = &data["problems"][0];
     assert_eq!((&problem["code"], &problem["is_error"]), (&json!("stale-citation"), &json!(true)));
-    let message = "SHOP-REQ-027 changed in version 7: version 4 is the last that has this quote";
+    let message = "SHOP-REQ-027 changed in version 7: this quote is from version 4";
     assert_eq!(problem["message"], message);
     let help = [
         "the difference is: A link MUST stop working after [-an hour.-]{+two hours.+}",
