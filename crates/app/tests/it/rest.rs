@@ -1,6 +1,6 @@
 //! The REST interface: one shape for everything, strict about what it takes.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::backend::{Backend, on_every_store, on_sqlite, send};
 use crate::server::wait_until;
@@ -528,5 +528,30 @@ fn pages_of_listed_origins_may_read_answers() {
         let preflight = backend.anonymous("OPTIONS", "/epics").header("origin", "https://board.example");
         let preflight = send(preflight.header("access-control-request-method", "POST"));
         assert!(preflight.header("access-control-allow-methods").contains("POST"), "{:?}", preflight.headers);
+    });
+}
+
+#[test]
+fn long_requests_tell_their_progress_to_whoever_asks() {
+    on_sqlite(&[], &[], |backend, _| {
+        let rows: String = (0..500).map(|number| format!("epic,Epic {number},2\n")).collect();
+        let ask = |format: &str| {
+            let request = backend.request("POST", &format!("/import?format={format}"));
+            let answer =
+                send(request.header("spexus-progress", "1").body(format!("kind,title,priority\n{rows}")));
+            assert_eq!((answer.status, answer.header("content-type")), (200, "application/x-ndjson"));
+            let lines = answer.text.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+            lines.collect::<Vec<Value>>()
+        };
+        let lines = ask("csv");
+        let (last, steps) = lines.split_last().expect("lines");
+        assert_eq!((&last["status"], &last["body"]["created"]), (&json!(200), &json!(500)), "{last}");
+        assert!(steps.iter().any(|step| step["progress"]["done"].is_u64()), "{lines:?}");
+        // A refusal comes last, too, as it would have come without the header.
+        let refused = ask("parchment").pop().expect("a line");
+        assert_eq!(
+            (&refused["status"], &refused["body"]["error"]["code"]),
+            (&json!(400), &json!("VALIDATION_ERROR"))
+        );
     });
 }
