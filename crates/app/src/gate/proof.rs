@@ -230,7 +230,7 @@ fn is_criterion(reference: &str) -> bool {
     matches!(Reference::parse(reference), Some(Reference::Numbered { kind: Kind::AcceptanceCriteria, .. }))
 }
 
-/// Where something about a requirement is told.
+/// The places that messages about requirements name.
 struct Places<'a> {
     touched: &'a [&'a CitedHere],
     /// The first citation of each requirement after the change.

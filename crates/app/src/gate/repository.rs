@@ -243,7 +243,7 @@ impl Repository {
         Ok(Commit { parents, seconds })
     }
 
-    /// The files of a commit below the project that are wanted. Links and other repositories are no files.
+    /// Lists the wanted files of a commit below the project. Links and other repositories are not files.
     pub fn files(&self, commit: ObjectId, is_wanted: &dyn Fn(&str) -> bool) -> Result<Files, CannotTell> {
         let mut bytes = Vec::new();
         let unreadable = |error: &dyn std::fmt::Display| {

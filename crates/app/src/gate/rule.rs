@@ -243,7 +243,7 @@ mod tests {
         // It moved, within its file or with it.
         check(&[("a", "x.rs:1")], &[("a", "x.rs:9!")], &[]);
         check(&[("a", "x.rs:1")], &[("a", "y.rs:1!")], &[]);
-        // It was copied: the copy is told, and not what was there.
+        // A copied citation: the finding is about the copy.
         check(&[("a", "x.rs:1")], &[("a", "x.rs:1"), ("a", "b.rs:5!")], &["a b.rs:5"]);
         check(&[("a", "x.rs:1")], &[("a", "b.rs:5!"), ("a", "x.rs:1")], &["a b.rs:5"]);
         check(&[("a", "x.rs:1"), ("a", "y.rs:1")], &[("a", "x.rs:1"), ("b", "y.rs:1!")], &["b y.rs:1"]);

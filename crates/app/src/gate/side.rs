@@ -55,7 +55,7 @@ pub struct Requirement {
 }
 
 impl Requirement {
-    /// What tells it from all others. A document may have several names, so that its sentences are told by what they say.
+    /// The key that identifies it. A document may have several names, so its sentences are identified by their text.
     pub fn key(&self) -> (&str, &str) {
         (if self.is_managed { &self.name } else { "" }, &self.hash)
     }

@@ -4,7 +4,7 @@ use super::Findings;
 use super::rule::{Fact, Rule};
 use crate::duvet::printable;
 
-/// Findings of one rule that are told in full.
+/// How many findings of one rule are printed in full.
 const SHOWN_MAX: usize = 200;
 /// Requirements that are touched and told by name.
 const TOUCHED_MAX: usize = 20;

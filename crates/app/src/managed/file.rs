@@ -121,7 +121,7 @@ impl ProjectFile {
         }
     }
 
-    /// Reads its text. Everything that is wrong is told at once.
+    /// Parses its text. Reports all problems at once.
     pub fn parse(text: &str) -> Result<ProjectFile, Vec<Diagnostic>> {
         let path: Arc<str> = PROJECT_FILE.into();
         let at = |message: String, span: std::ops::Range<usize>| {

@@ -51,7 +51,7 @@ pub fn with_pulled(options: &mut Options) -> Result<Option<ProjectFile>, Vec<tra
     Ok(file)
 }
 
-/// The same for a server that goes on whatever the file says: what is wrong with it is told with every answer.
+/// The same for a server, which starts even with an invalid file: every answer names the problems.
 pub fn with_pulled_or_problem(options: &mut Options) -> Option<ProjectFile> {
     with_pulled(options).unwrap_or_else(|problems| {
         let problems = problems.iter().map(crate::duvet::server::line).collect();
